@@ -1,0 +1,98 @@
+//! Holding a store's raw rows against the model.
+//!
+//! An audit reads past the store's API, so it sees what no operation shows: rows of
+//! sessions that are gone, gaps in positions, staging that outlived its promote.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::invariants::Invariant;
+use crate::model::{Session, StoreModel};
+use crate::{Call, Change, Id, Message, Millis, Value, Version};
+
+/// The raw rows of some sessions.
+pub type Audit = BTreeMap<Id, RawSession>;
+
+/// All rows that bear one session's id, whether or not the session has a row of its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawSession {
+    /// The session's own row.
+    pub head: Option<RawHead>,
+    /// Messages by position, from 0.
+    pub messages: Vec<(u64, Message)>,
+    /// What is staged, by (step, call).
+    pub staged: BTreeMap<(Id, Id), (Millis, Vec<Change>)>,
+    /// Client tool calls.
+    pub calls: BTreeMap<Id, Call>,
+    /// Runs by turn, from 1.
+    pub runs: Vec<(u64, Id)>,
+}
+
+/// A session's own row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawHead {
+    /// The version.
+    pub version: Version,
+    /// The promoted state.
+    pub state: BTreeMap<Id, Value>,
+}
+
+/// One difference between the rows and the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The session whose rows differ.
+    pub session: Id,
+    /// The invariant that such rows break.
+    pub invariant: Invariant,
+    /// What is wrong with them, for a reader.
+    pub text: String,
+}
+
+/// Holds the rows against the model; an empty list says that they agree.
+pub fn compare(model: &StoreModel, audit: &Audit) -> Vec<Finding> {
+    let nothing = RawSession::default();
+    let mut findings = Vec::new();
+    for (id, session) in model.sessions() {
+        let found = audit.get(id).unwrap_or(&nothing);
+        let mut report = |invariant, text| {
+            findings.push(Finding { session: id.clone(), invariant, text });
+        };
+        match session {
+            Some(session) => compare_session(session, found, &mut report),
+            None if *found == nothing => {}
+            None => {
+                let text = format!("rows are left of a session that is gone: {found:?}");
+                report(Invariant::Liveness, text);
+            }
+        }
+    }
+    findings
+}
+
+fn compare_session(
+    session: &Session,
+    found: &RawSession,
+    report: &mut impl FnMut(Invariant, String),
+) {
+    let head = found.head.as_ref().map(|head| (head.version, head.state.iter()));
+    let head = head.is_some_and(|(version, state)| {
+        version == session.version && state.eq(session.state.iter())
+    });
+    let messages = (0..).zip(&session.messages);
+    let messages = messages.eq(found.messages.iter().map(|(place, message)| (*place, message)));
+    let staged = session.staged.iter().map(|(key, staged)| (key, staged.at, &*staged.changes));
+    let staged = staged.eq(found.staged.iter().map(|(key, (at, changes))| (key, *at, &**changes)));
+    let calls = session.calls.iter().eq(found.calls.iter());
+    let runs = (1..).zip(&session.runs).eq(found.runs.iter().map(|(turn, run)| (*turn, run)));
+
+    let mut part = |agree: bool, invariant, expected: &dyn fmt::Debug, found: &dyn fmt::Debug| {
+        if !agree {
+            report(invariant, format!("the model has {expected:?}, the rows are {found:?}"));
+        }
+    };
+    part(head, Invariant::Atomicity, &(session.version, &session.state), &found.head);
+    part(messages, Invariant::AppendIdempotency, &session.messages, &found.messages);
+    part(staged, Invariant::StagingCleanup, &session.staged, &found.staged);
+    part(calls, Invariant::CallLifecycle, &session.calls, &found.calls);
+    part(runs, Invariant::Coordination, &session.runs, &found.runs);
+}

@@ -1,0 +1,151 @@
+//! Names of things: sessions, steps, calls, runs, messages and state keys.
+//!
+//! An [`Id`] is shared text. A schedule names the same few things again and again, and
+//! the model, the stores and the generator keep clones of one allocation, so most
+//! comparisons end at the pointer.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The name of a session, step, call, run or message, or a key of a session's state.
+///
+/// Ids compare as UTF-8 bytes. Any text can be held, so that invalid ids can be tried;
+/// whether one is valid is found out once, when it is made.
+#[derive(Clone)]
+pub struct Id(Arc<Name>);
+
+struct Name {
+    text: Box<str>,
+    valid: bool,
+}
+
+impl Id {
+    /// The longest valid id, in bytes of UTF-8.
+    pub const MAX_BYTES: usize = 128;
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Whether the contract admits this id: 1 to 128 bytes, none of them NUL.
+    pub fn is_valid(&self) -> bool {
+        self.0.valid
+    }
+}
+
+impl From<Box<str>> for Id {
+    fn from(text: Box<str>) -> Self {
+        let bytes = text.as_bytes();
+        let valid = (1..=Self::MAX_BYTES).contains(&bytes.len()) && !bytes.contains(&0);
+        Id(Arc::new(Name { text, valid }))
+    }
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Self {
+        Id::from(Box::<str>::from(text))
+    }
+}
+
+impl From<String> for Id {
+    fn from(text: String) -> Self {
+        Id::from(text.into_boxed_str())
+    }
+}
+
+impl Deref for Id {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl Borrow<str> for Id {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialEq for Id {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Id {}
+
+impl Ord for Id {
+    fn cmp(&self, other: &Self) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            Ordering::Equal
+        } else {
+            self.as_str().cmp(other.as_str())
+        }
+    }
+}
+
+impl PartialOrd for Id {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for Id {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::<str>::deserialize(deserializer).map(Id::from)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), formatter)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_order_by_utf8_bytes_and_not_by_utf16_units() {
+        // U+FF5E sorts before U+1F600 in UTF-8 and after its surrogates in UTF-16.
+        assert!(Id::from("\u{ff5e}") < Id::from("\u{1f600}"));
+        assert!(Id::from("Z") < Id::from("a"));
+    }
+
+    #[test]
+    fn an_id_is_1_to_128_bytes_without_nul() {
+        assert!(Id::from("a").is_valid());
+        assert!(Id::from("é".repeat(64)).is_valid());
+        assert!(!Id::from("").is_valid());
+        assert!(!Id::from("a".repeat(129)).is_valid());
+        assert!(!Id::from("é".repeat(65)).is_valid());
+        assert!(!Id::from("a\0b").is_valid());
+    }
+}

@@ -1,0 +1,31 @@
+//! The contract of staging/promote stores, and the reference that they are held against.
+//!
+//! This crate is pure: no I/O, no clock, no threads. All other crates of Stagefault stand
+//! on it, and it knows none of them.
+//!
+//! - [`contract`]: operations and completions, as data.
+//! - [`model`]: the reference, [`model::step`], and a whole store of sessions.
+//! - [`invariants`]: what must hold of every operation, stated without the model's help.
+//! - [`backend`]: the traits that a store under test implements.
+//! - [`schedule`]: the document that every lane writes and replays.
+//! - [`audit`]: raw rows held against the model.
+
+pub mod audit;
+pub mod backend;
+pub mod contract;
+pub mod invariants;
+pub mod model;
+pub mod schedule;
+
+pub use backend::{
+    Backend, BackendError, BoxedBackend, BoxedNamespaces, BoxedStore, Capabilities, Hook,
+    Namespaces, Point, Scope, Store,
+};
+pub use contract::{
+    Call, CallState, Cause, Change, CleanedStaging, Completion, CompletionKind, ExpiredCall,
+    Failure, Id, Message, Millis, Operation, OperationKind, Promote, Reason, Refusal, Reply,
+    Resolution, Shared, Snapshot, Stage, StagedMark, Status, Value, Version,
+};
+pub use invariants::{Invariant, Observation, Seen};
+pub use model::{Session, SessionState, StoreModel};
+pub use schedule::{Entry, Origin, Schedule, ScheduleError};

@@ -1,0 +1,147 @@
+//! The schedule document: the one artifact that every lane writes and replays.
+//!
+//! It holds decoded operations and their writers, never only a seed, for seeds rot when
+//! the generator changes. The JSON form is versioned by [`Schedule::FORMAT`]; unknown
+//! members are refused, so that a slip in a hand-edited file is found and not ignored.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Operation;
+
+/// Operations and who sends them, in the order in which a sequential lane executes them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Schedule {
+    /// Always [`Schedule::FORMAT`].
+    format: Format,
+    /// Where the schedule came from, for a reader; replay does not need it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
+    /// The operations.
+    pub operations: Vec<Entry>,
+}
+
+/// One operation and its writer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// The writer that sends the operation, counted from 0; each has a store handle of its own.
+    pub writer: u32,
+    /// What it sends.
+    pub operation: Operation,
+}
+
+/// Where a schedule came from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The lane that found or generated it.
+    pub lane: String,
+    /// The store that it ran against.
+    pub store: String,
+    /// The profile that it was generated under.
+    pub profile: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// The episode's number within the run.
+    pub episode: u64,
+}
+
+/// The format's name as a type, so that no other version can be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Format {
+    #[serde(rename = "stagefault.schedule/1")]
+    Version1,
+}
+
+impl Schedule {
+    /// The name and version of the document's format.
+    pub const FORMAT: &'static str = "stagefault.schedule/1";
+
+    /// The most writers that a schedule may name; each costs a store handle.
+    pub const MAX_WRITERS: u32 = 256;
+
+    /// A schedule of these operations.
+    pub fn new(operations: Vec<Entry>) -> Self {
+        Schedule { format: Format::Version1, origin: None, operations }
+    }
+
+    /// The same document with other operations.
+    pub fn with_operations(&self, operations: Vec<Entry>) -> Self {
+        Schedule { operations, origin: self.origin.clone(), ..*self }
+    }
+
+    /// A schedule of these operations, all sent by writer 0.
+    pub fn of_one_writer(operations: impl IntoIterator<Item = Operation>) -> Self {
+        let entry = |operation| Entry { writer: 0, operation };
+        Schedule::new(operations.into_iter().map(entry).collect())
+    }
+
+    /// How many writers the schedule needs: at least one.
+    pub fn writers(&self) -> u32 {
+        self.operations.iter().map(|entry| entry.writer + 1).max().unwrap_or(1)
+    }
+
+    /// Parses a schedule document.
+    ///
+    /// # Errors
+    /// [`ScheduleError`], saying whether it is no schedule, one of another version, or a
+    /// damaged one, and where.
+    pub fn from_json(text: &str) -> Result<Self, ScheduleError> {
+        #[derive(Deserialize)]
+        struct Header {
+            format: Option<serde_json::Value>,
+        }
+        // The version is judged first: a newer format may well have unknown members.
+        let header: Header = serde_json::from_str(text)?;
+        match header.format {
+            Some(format) if format == Self::FORMAT => {}
+            Some(format) => return Err(ScheduleError::OtherFormat { found: format.to_string() }),
+            None => return Err(ScheduleError::NoFormat),
+        }
+        let schedule: Schedule = serde_json::from_str(text)?;
+        match schedule.operations.iter().position(|entry| entry.writer >= Self::MAX_WRITERS) {
+            Some(index) => Err(ScheduleError::TooManyWriters { index }),
+            None => Ok(schedule),
+        }
+    }
+
+    /// The document as JSON text, an operation a line.
+    pub fn to_json(&self) -> String {
+        let compact = |operation: &Entry| {
+            serde_json::to_string(operation).expect("an entry's keys are strings")
+        };
+        let mut text = format!("{{\n  \"format\": \"{}\",\n", Self::FORMAT);
+        if let Some(origin) = &self.origin {
+            let origin = serde_json::to_string(origin).expect("an origin's keys are strings");
+            text += &format!("  \"origin\": {origin},\n");
+        }
+        let lines: Vec<String> =
+            self.operations.iter().map(|entry| format!("    {}", compact(entry))).collect();
+        text += &format!("  \"operations\": [\n{}\n  ]\n}}\n", lines.join(",\n"));
+        text
+    }
+}
+
+/// Why a text is not a schedule.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduleError {
+    /// It is not the JSON of a schedule.
+    #[error("not a schedule of format {format}: {0}", format = Schedule::FORMAT)]
+    Malformed(#[from] serde_json::Error),
+    /// It does not say what it is.
+    #[error("not a schedule: it has no \"format\" member (expected \"{}\")", Schedule::FORMAT)]
+    NoFormat,
+    /// It is of a format that this version does not read.
+    #[error("a document of format {found}; this version reads \"{}\"", Schedule::FORMAT)]
+    OtherFormat {
+        /// What it says it is.
+        found: String,
+    },
+    /// An operation's writer is out of range.
+    #[error("operation {index} (counted from 0) names a writer past {}", Schedule::MAX_WRITERS - 1)]
+    TooManyWriters {
+        /// The operation's place.
+        index: usize,
+    },
+}
