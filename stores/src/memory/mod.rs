@@ -1,0 +1,150 @@
+//! The memory store: sessions in striped, locked maps.
+//!
+//! It is as fast as a store can be, so a lane that runs on it measures and exercises the
+//! lane. A session's operations are atomic under the lock of its stripe; a sweep takes
+//! one stripe after the other, which is all that the contract asks of a sweep.
+
+mod calls;
+mod record;
+mod sweep;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use stagefault_models::audit::{Audit, RawSession};
+use stagefault_models::{
+    Backend, BackendError, Capabilities, Completion, Id, Namespaces, Operation, Point, Refusal,
+    Reply, Scope, Store,
+};
+
+use crate::flaws::Flaws;
+use record::Record;
+
+/// One map of sessions in this process's memory.
+pub struct MemoryBackend {
+    shared: Arc<Stripes>,
+}
+
+/// One writer's handle on a [`MemoryBackend`].
+pub struct MemoryStore {
+    shared: Arc<Stripes>,
+}
+
+/// More than any lane has writers that are on a processor at the same time.
+const STRIPES: usize = 16;
+
+struct Stripes {
+    stripes: [Mutex<BTreeMap<Id, Record>>; STRIPES],
+    flaws: Flaws,
+}
+
+type Answer = Result<Reply, Refusal>;
+
+impl MemoryBackend {
+    /// An empty store, with bugs if any are planted.
+    pub fn open(flaws: Flaws) -> Self {
+        let stripes = std::array::from_fn(|_| Mutex::default());
+        MemoryBackend { shared: Arc::new(Stripes { stripes, flaws }) }
+    }
+}
+
+/// Fresh memory stores.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MemoryNamespaces {
+    /// The bugs planted in each.
+    pub flaws: Flaws,
+}
+
+impl Namespaces for MemoryNamespaces {
+    type Backend = MemoryBackend;
+
+    async fn fresh(&self) -> Result<MemoryBackend, BackendError> {
+        Ok(MemoryBackend::open(self.flaws))
+    }
+}
+
+impl Backend for MemoryBackend {
+    type Store = MemoryStore;
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { durable: false }
+    }
+
+    async fn store(&self) -> Result<MemoryStore, BackendError> {
+        Ok(MemoryStore { shared: self.shared.clone() })
+    }
+
+    async fn audit(&self, sessions: &[Id]) -> Result<Audit, BackendError> {
+        let raw = |id: &Id| -> Option<(Id, RawSession)> {
+            Some((id.clone(), self.shared.stripe(id).get(id)?.raw()))
+        };
+        Ok(sessions.iter().filter_map(raw).collect())
+    }
+
+    async fn reopen(&mut self) -> Result<(), BackendError> {
+        Ok(())
+    }
+
+    async fn remove(self) -> Result<(), BackendError> {
+        Ok(())
+    }
+}
+
+impl Store for MemoryStore {
+    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        scope.reach(Point::Acquire).await;
+        let answer = self.shared.execute(operation);
+        scope.reach(Point::Reply).await;
+        answer.into()
+    }
+}
+
+impl Stripes {
+    fn execute(&self, operation: &Operation) -> Answer {
+        operation.validate()?;
+        match operation {
+            Operation::CreateSession { session, expires_at } => self.create(session, *expires_at),
+            Operation::DeleteSession { session } => self.delete(session),
+            Operation::ExpireCalls { now } => Ok(self.expire_calls(*now)),
+            Operation::Cleanup { now, staging_ttl } => Ok(self.cleanup(*now, *staging_ttl)),
+            _ => self.within(operation),
+        }
+    }
+
+    fn create(&self, id: &Id, expires_at: Option<u64>) -> Answer {
+        let mut stripe = self.stripe(id);
+        if let Some(record) = stripe.get(id) {
+            return Err(Refusal::SessionExists { version: record.version });
+        }
+        stripe.insert(id.clone(), Record::new(expires_at));
+        Ok(Reply::Created { version: 1 })
+    }
+
+    fn delete(&self, id: &Id) -> Answer {
+        match self.stripe(id).remove(id) {
+            Some(_) => Ok(Reply::Deleted),
+            None => Err(Refusal::SessionNotFound),
+        }
+    }
+
+    /// The operations on a session that must exist.
+    fn within(&self, operation: &Operation) -> Answer {
+        let id = operation.session().expect("`execute` answers the sweeps itself");
+        let mut stripe = self.stripe(id);
+        let record = stripe.get_mut(id).ok_or(Refusal::SessionNotFound)?;
+        record.execute(operation, &self.flaws)
+    }
+
+    fn stripe(&self, id: &Id) -> MutexGuard<'_, BTreeMap<Id, Record>> {
+        // FNV-1a: short ids, few stripes, and the same stripe in every process.
+        let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        lock(&self.stripes[(hash >> 32) as usize % STRIPES])
+    }
+}
+
+/// A writer that panicked left its session as it was: every operation checks before it writes.
+fn lock(stripe: &Mutex<BTreeMap<Id, Record>>) -> MutexGuard<'_, BTreeMap<Id, Record>> {
+    stripe.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,246 @@
+//! A session as the memory store keeps it, and the operations within one session.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use litemap::LiteMap;
+use stagefault_models::audit::{RawHead, RawSession};
+use stagefault_models::{
+    Call, Change, Id, Message, Millis, Operation, Promote, Refusal, Reply, Shared, Snapshot, Stage,
+    StagedMark, Status, Value, Version,
+};
+
+use super::Answer;
+use crate::flaws::{Flaw, Flaws};
+use crate::merge::merge;
+
+/// One session, with nothing derived in it that could fall out of step.
+pub(super) struct Record {
+    pub(super) version: Version,
+    status: Status,
+    state: Shared<LiteMap<Id, Value>>,
+    messages: Vec<Message>,
+    /// Sorted by (step, call).
+    pub(super) staged: Vec<StagedCall>,
+    pub(super) calls: Shared<LiteMap<Id, Call>>,
+    runs: Shared<Vec<Id>>,
+    interrupt: bool,
+    pub(super) expires_at: Option<Millis>,
+    last_step: Option<Id>,
+}
+
+/// One tool call's staged changes.
+pub(super) struct StagedCall {
+    pub(super) mark: StagedMark,
+    changes: Arc<[Change]>,
+}
+
+impl Record {
+    pub(super) fn new(expires_at: Option<Millis>) -> Self {
+        Record {
+            version: 1,
+            status: Status::Active,
+            state: Shared::default(),
+            messages: Vec::new(),
+            staged: Vec::new(),
+            calls: Shared::default(),
+            runs: Shared::default(),
+            interrupt: false,
+            expires_at,
+            last_step: None,
+        }
+    }
+
+    pub(super) fn execute(&mut self, operation: &Operation, flaws: &Flaws) -> Answer {
+        match operation {
+            Operation::Load { .. } => Ok(Reply::Snapshot(Box::new(self.snapshot()))),
+            Operation::ReadMessages { offset, limit, .. } => Ok(self.page(*offset, *limit)),
+            Operation::Touch { expires_at, .. } => {
+                self.expires_at = *expires_at;
+                Ok(Reply::Touched)
+            }
+            Operation::Stage(stage) => self.stage(stage),
+            Operation::Discard { step, .. } => {
+                Ok(Reply::Discarded { calls: self.take_staged(step).len() as u64 })
+            }
+            Operation::Promote(promote) => self.promote(promote, flaws),
+            Operation::AppendMessages { messages, .. } => self.append(messages, flaws),
+            Operation::CompareAndSetStatus { from, to, .. } => self.set_status(from, *to),
+            Operation::BeginRun { run, .. } => Ok(self.begin_run(run)),
+            Operation::RequestInterrupt { .. } => {
+                self.interrupt = true;
+                Ok(Reply::InterruptRequested)
+            }
+            Operation::ConsumeInterrupt { .. } => {
+                let taken = self.interrupt;
+                self.interrupt = taken && flaws.has(Flaw::InterruptNotCleared);
+                Ok(Reply::Interrupt { taken })
+            }
+            Operation::RegisterCall { call, run, deadline, .. } => {
+                self.register_call(call, run, *deadline)
+            }
+            Operation::SubmitResult { call, run, result, now, .. } => {
+                self.submit_result(call, run, result, *now, flaws)
+            }
+            Operation::CreateSession { .. }
+            | Operation::DeleteSession { .. }
+            | Operation::ExpireCalls { .. }
+            | Operation::Cleanup { .. } => unreachable!("these are about the map of sessions"),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            version: self.version,
+            status: self.status,
+            state: self.state.clone(),
+            message_count: self.messages.len() as u64,
+            staged: self.marks(),
+            calls: self.calls.clone(),
+            runs: self.runs.clone(),
+            interrupt: self.interrupt,
+            expires_at: self.expires_at,
+            last_step: self.last_step.clone(),
+        }
+    }
+
+    fn marks(&self) -> Shared<Vec<StagedMark>> {
+        self.staged.iter().map(|staged| staged.mark.clone()).collect()
+    }
+
+    fn page(&self, offset: u64, limit: u64) -> Reply {
+        let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
+        let messages = self.messages.iter().skip(skipped).take(limit as usize).cloned().collect();
+        Reply::Page { messages, total: self.messages.len() as u64 }
+    }
+
+    fn stage(&mut self, stage: &Stage) -> Answer {
+        self.refuse_closed(&stage.step)?;
+        let mark = StagedMark { step: stage.step.clone(), call: stage.call.clone(), at: stage.at };
+        let place = self.staged.binary_search_by(|staged| {
+            (&staged.mark.step, &staged.mark.call).cmp(&(&mark.step, &mark.call))
+        });
+        let staged = StagedCall { mark, changes: stage.changes.clone() };
+        match place {
+            Ok(same) => self.staged[same] = staged,
+            Err(between) => self.staged.insert(between, staged),
+        }
+        Ok(Reply::Staged)
+    }
+
+    fn refuse_closed(&self, step: &Id) -> Result<(), Refusal> {
+        match &self.last_step {
+            Some(last) if last == step => Err(Refusal::StepClosed),
+            _ => Ok(()),
+        }
+    }
+
+    /// Removes the step's staging, which lies together, and returns it.
+    fn take_staged(&mut self, step: &Id) -> Vec<StagedCall> {
+        let start = self.staged.partition_point(|staged| staged.mark.step < *step);
+        let end = self.staged.partition_point(|staged| staged.mark.step <= *step);
+        self.staged.drain(start..end).collect()
+    }
+
+    fn promote(&mut self, promote: &Promote, flaws: &Flaws) -> Answer {
+        self.refuse_closed(&promote.step)?;
+        if self.version != promote.expected && !flaws.has(Flaw::VersionNotChecked) {
+            let (expected, current) = (promote.expected, self.version);
+            return Err(Refusal::StaleState { expected, current });
+        }
+        let fresh = self.fresh(&promote.messages, flaws);
+        if fresh.is_err() && flaws.has(Flaw::ChangesBeforeMessageConflict) {
+            self.state = self.merged(promote)?.into();
+        }
+        let (fresh, state) = (fresh?, self.merged(promote)?);
+
+        self.version += 1;
+        self.state = state.into();
+        if let Some(status) = promote.status {
+            self.status = status;
+        }
+        let applied = if flaws.has(Flaw::StagingNotCleared) {
+            self.staged.iter().filter(|staged| staged.mark.step == promote.step).count()
+        } else {
+            self.take_staged(&promote.step).len()
+        };
+        self.last_step = Some(promote.step.clone());
+        let appended = fresh.len() as u64;
+        self.messages.extend(fresh);
+        Ok(Reply::Promoted { version: self.version, applied: applied as u64, appended })
+    }
+
+    /// The state with the promote's changes and then the step's staged ones applied.
+    fn merged(&self, promote: &Promote) -> Result<LiteMap<Id, Value>, Refusal> {
+        let mut staged: Vec<&StagedCall> =
+            self.staged.iter().filter(|staged| staged.mark.step == promote.step).collect();
+        // Stable, and already in order of the calls.
+        staged.sort_by_key(|staged| staged.mark.at);
+        let staged = staged.iter().flat_map(|staged| staged.changes.iter());
+        let mut state = LiteMap::clone(&self.state);
+        match merge(&mut state, promote.changes.iter().chain(staged)) {
+            Ok(()) => Ok(state),
+            Err(key) => Err(Refusal::MergeConflict { key }),
+        }
+    }
+
+    fn append(&mut self, messages: &[Message], flaws: &Flaws) -> Answer {
+        let fresh = self.fresh(messages, flaws)?;
+        let appended = fresh.len() as u64;
+        self.messages.extend(fresh);
+        Ok(Reply::Appended { appended, total: self.messages.len() as u64 })
+    }
+
+    /// The messages that the session does not hold yet, each once.
+    fn fresh(&self, messages: &[Message], flaws: &Flaws) -> Result<Vec<Message>, Refusal> {
+        let mut fresh: Vec<Message> = Vec::with_capacity(messages.len());
+        for message in messages {
+            let known = self.messages.iter().chain(&fresh).find(|known| known.id == message.id);
+            match known {
+                Some(known) if known.body != message.body => {
+                    return Err(Refusal::MessageConflict { id: message.id.clone() });
+                }
+                Some(_) if !flaws.has(Flaw::AppendNotIdempotent) => {}
+                _ => fresh.push(message.clone()),
+            }
+        }
+        Ok(fresh)
+    }
+
+    fn set_status(&mut self, from: &[Status], to: Status) -> Answer {
+        let (status, version) = (self.status, self.version);
+        if !from.contains(&status) {
+            return Err(Refusal::StatusMismatch { status, version });
+        }
+        self.status = to;
+        self.version += 1;
+        Ok(Reply::StatusSet { version: self.version })
+    }
+
+    fn begin_run(&mut self, run: &Id) -> Reply {
+        let turn = match self.runs.iter().position(|known| known == run) {
+            Some(place) => place + 1,
+            None => {
+                self.runs.push(run.clone());
+                self.runs.len()
+            }
+        };
+        Reply::RunBegun { turn: turn as u64 }
+    }
+
+    /// The rows that an audit reads.
+    pub(super) fn raw(&self) -> RawSession {
+        let state: BTreeMap<_, _> =
+            self.state.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let staged = self.staged.iter().map(|StagedCall { mark, changes }| {
+            ((mark.step.clone(), mark.call.clone()), (mark.at, changes.to_vec()))
+        });
+        RawSession {
+            head: Some(RawHead { version: self.version, state }),
+            messages: (0..).zip(self.messages.iter().cloned()).collect(),
+            staged: staged.collect(),
+            calls: self.calls.iter().map(|(id, call)| (id.clone(), call.clone())).collect(),
+            runs: (1..).zip(self.runs.iter().cloned()).collect(),
+        }
+    }
+}

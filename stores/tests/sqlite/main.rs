@@ -1,0 +1,9 @@
+//! The sqlite store against its promises: what the contract says, and what a file, a
+//! lock, a deadline and a caller that goes away do to it.
+
+mod faults;
+mod files;
+mod model;
+mod support;
+mod values;
+mod writers;
