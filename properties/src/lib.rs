@@ -1,0 +1,18 @@
+//! Properties of staging/promote stores: how schedules are generated, driven, checked and
+//! shrunk.
+//!
+//! - [`generator`]: operations that follow the model's state, drawn from any [`choices`].
+//! - [`profile`]: what a schedule is made of, as data.
+//! - [`sequential`]: the lane that holds a store against the model, operation by operation.
+//! - [`shrink`]: from a long failing schedule to a short one that fails in the same way.
+//! - [`suite`]: the properties, for any store; [`script`] writes schedules by hand.
+
+pub mod choices;
+pub mod generator;
+pub mod profile;
+pub mod script;
+pub mod sequential;
+pub mod shrink;
+pub mod suite;
+pub mod tally;
+pub mod violation;

@@ -1,0 +1,101 @@
+//! Profiles: what a generated schedule is made of, as one table.
+//!
+//! A profile is data, so that a lane names one instead of setting a dozen flags, and a
+//! reader sees side by side what each puts its weight on.
+
+use stagefault_models::OperationKind;
+
+/// A mixture of operations and names.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// The profile's name on the command line.
+    pub name: &'static str,
+    /// What it is for, in a line.
+    pub about: &'static str,
+    /// The relative weight of each operation, in the order of [`OperationKind::ALL`].
+    pub weights: [u32; OperationKind::ALL.len()],
+    /// How many operations an episode has.
+    pub operations: u32,
+    /// How many writers take turns.
+    pub writers: u32,
+    /// How many sessions they share.
+    pub sessions: u32,
+    /// How many steps, calls, runs and state keys a session's operations choose from. Few,
+    /// so that they collide.
+    pub names: u32,
+    /// Out of a hundred operations, how many are stale, late or repeated on purpose.
+    pub stray: u32,
+    /// Out of a thousand operations, how many are invalid on purpose.
+    pub invalid: u32,
+    /// Out of a thousand values, how many are as large as the contract admits.
+    pub large: u32,
+}
+
+impl Profile {
+    /// The profile of that name.
+    pub fn from_name(name: &str) -> Option<&'static Profile> {
+        PROFILES.iter().find(|profile| profile.name == name)
+    }
+
+    /// The profile that lanes use when none is named.
+    pub fn standard() -> &'static Profile {
+        &PROFILES[0]
+    }
+}
+
+/// What most profiles have in common.
+const COMMON: Profile = Profile {
+    name: "",
+    about: "",
+    weights: [0; OperationKind::ALL.len()],
+    operations: 200,
+    writers: 2,
+    sessions: 4,
+    names: 5,
+    stray: 10,
+    invalid: 10,
+    large: 0,
+};
+
+/// Every profile; the first is the standard one.
+#[rustfmt::skip]
+pub static PROFILES: &[Profile] = &[
+    //                                                                             create
+    //                                                                             |  delete
+    //                                                                             |  |  load
+    //                                                                             |  |  |  read messages
+    //                                                                             |  |  |  |  touch
+    //                                                                             |  |  |  |  |  stage
+    //                                                                             |  |  |  |  |  |   discard
+    //                                                                             |  |  |  |  |  |   |  promote
+    //                                                                             |  |  |  |  |  |   |  |   append messages
+    //                                                                             |  |  |  |  |  |   |  |   |   compare and set status
+    //                                                                             |  |  |  |  |  |   |  |   |   |   begin run
+    //                                                                             |  |  |  |  |  |   |  |   |   |   |  request interrupt
+    //                                                                             |  |  |  |  |  |   |  |   |   |   |  |  consume interrupt
+    //                                                                             |  |  |  |  |  |   |  |   |   |   |  |  |  register call
+    //                                                                             |  |  |  |  |  |   |  |   |   |   |  |  |  |   submit result
+    //                                                                             |  |  |  |  |  |   |  |   |   |   |  |  |  |   |   expire calls
+    //                                                                             |  |  |  |  |  |   |  |   |   |   |  |  |  |   |   |  cleanup
+    Profile { name: "balanced",     about: "every operation",             weights: [3, 1, 4, 3, 4, 20, 3, 20, 10, 5,  4, 3, 3, 8,  8,  2, 2], ..COMMON },
+    Profile { name: "promotes",     about: "stage and promote",           weights: [2, 1, 2, 1, 0, 30, 4, 40, 4,  8,  0, 0, 0, 0,  0,  0, 1], ..COMMON },
+    Profile { name: "messages",     about: "messages, often repeated",    weights: [2, 1, 2, 8, 0, 4,  1, 20, 40, 0,  0, 0, 0, 0,  0,  0, 0], ..COMMON },
+    Profile { name: "calls",        about: "client tool calls",           weights: [3, 1, 2, 0, 2, 2,  0, 4,  0,  0,  2, 0, 0, 30, 40, 8, 1], stray: 20, ..COMMON },
+    Profile { name: "coordination", about: "status, runs and interrupts", weights: [2, 1, 2, 0, 2, 2,  0, 8,  0,  30, 15, 15, 15, 0, 0, 0, 0], ..COMMON },
+    Profile { name: "sweeps",       about: "expiry and cleanup",          weights: [8, 2, 2, 0, 15, 20, 2, 10, 2, 0,  0, 0, 0, 12, 8,  8, 8], ..COMMON },
+    Profile { name: "large",        about: "values of up to 1 MiB",       weights: [3, 1, 2, 4, 0, 15, 1, 20, 10, 0,  0, 0, 0, 6,  6,  0, 1], operations: 40, sessions: 2, large: 60, ..COMMON },
+    Profile { name: "invalid",      about: "input that must be refused",  weights: [3, 1, 4, 3, 4, 20, 3, 20, 10, 5,  4, 3, 3, 8,  8,  2, 2], invalid: 500, large: 5, ..COMMON },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_profile_has_a_name_of_its_own_and_something_to_do() {
+        for profile in PROFILES {
+            assert!(std::ptr::eq(Profile::from_name(profile.name).expect(profile.name), profile));
+            assert!(profile.weights.iter().sum::<u32>() > 0, "{}", profile.name);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Comparing what the store says with what the model has.
+
+use std::any::Any;
+use std::pin::pin;
+use std::time::Duration;
+
+use stagefault_models::audit::Finding;
+use stagefault_models::contract::MAX_PAGE;
+use stagefault_models::{
+    BackendError, Completion, Failure, Id, Invariant, Message, Operation, OperationKind, Refusal,
+    Reply, Scope, Seen, Session, Snapshot, Store,
+};
+
+/// How long an operation may take over its own deadline before it counts as hung.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// How the store and the model differ, or why that cannot be told.
+pub(super) enum Difference {
+    /// The completion is not the model's.
+    Answer { expected: Result<Reply, Refusal>, completion: Completion },
+    /// What is loaded is not what the model has.
+    Session { id: Id, expected: Option<Box<Snapshot>>, completion: Completion },
+    /// The messages read are not the model's.
+    Messages { id: Id, offset: usize, expected: Vec<Message>, completion: Completion },
+    /// An invariant objects.
+    Breach(Invariant, String),
+    /// The raw rows are not the model's.
+    Rows(Vec<Finding>),
+    /// One of the above, found after the last operation.
+    AtEnd(Box<Difference>),
+    /// One of the above, found after the backend was closed and opened again.
+    AfterReopen(Box<Difference>),
+    /// The store panicked.
+    Panicked(String),
+    /// The store did not answer this operation.
+    Hung(OperationKind),
+    /// The store reported trouble.
+    Failed { operation: OperationKind, completion: Completion, failure: Failure },
+    /// The backend cannot be used.
+    Backend(BackendError),
+}
+
+impl From<BackendError> for Difference {
+    fn from(error: BackendError) -> Self {
+        Difference::Backend(error)
+    }
+}
+
+impl Difference {
+    pub(super) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Difference::Panicked(text.unwrap_or_else(|| "without a message".to_owned()))
+    }
+}
+
+/// Executes one operation, and takes a store that does not answer for hung.
+pub(super) async fn execute<S: Store>(
+    store: &mut S,
+    operation: &Operation,
+) -> Result<Completion, Difference> {
+    let scope = Scope::default();
+    let mut execution = pin!(store.execute(operation, &scope));
+    // Asked once before a timer is set up, for the fastest store answers at once.
+    let first = futures_util::poll!(execution.as_mut());
+    let mut completion = match first {
+        std::task::Poll::Ready(completion) => completion,
+        std::task::Poll::Pending => {
+            let limit = scope.deadline + GRACE;
+            let answered = tokio::time::timeout(limit, execution).await;
+            answered.map_err(|_| Difference::Hung(operation.kind()))?
+        }
+    };
+    if let Completion::Done(reply) = &mut completion {
+        reply.sort();
+    }
+    Ok(completion)
+}
+
+/// Compares a completion with the model's answer.
+pub(super) fn answer(
+    operation: &Operation,
+    expected: Result<Reply, Refusal>,
+    completion: &Completion,
+) -> Result<(), Difference> {
+    let agree = match (&expected, completion) {
+        (Ok(expected), Completion::Done(reply)) => expected == reply,
+        (Err(expected), Completion::Refused(refusal)) => expected == refusal,
+        (_, Completion::NotApplied(failure) | Completion::Unknown(failure)) => {
+            let (completion, failure) = (completion.clone(), failure.clone());
+            return Err(Difference::Failed { operation: operation.kind(), completion, failure });
+        }
+        _ => false,
+    };
+    if agree {
+        Ok(())
+    } else {
+        Err(Difference::Answer { expected, completion: completion.clone() })
+    }
+}
+
+/// Loads a session and compares it, and its messages from the `known`-th on.
+pub(super) async fn session<S: Store>(
+    store: &mut S,
+    id: &Id,
+    expected: Option<&Session>,
+    known: usize,
+) -> Result<(), Difference> {
+    let load = Operation::Load { session: id.clone() };
+    let completion = execute(store, &load).await?;
+    let agrees = match (&completion, expected) {
+        (Completion::Done(Reply::Snapshot(seen)), Some(session)) => session.agrees_with(seen),
+        (Completion::Refused(Refusal::SessionNotFound), None) => true,
+        (Completion::NotApplied(_) | Completion::Unknown(_), _) => {
+            return answer(&load, Err(Refusal::SessionNotFound), &completion);
+        }
+        _ => false,
+    };
+    if !agrees {
+        let expected = expected.map(|session| Box::new(session.snapshot()));
+        return Err(Difference::Session { id: id.clone(), expected, completion });
+    }
+    match expected {
+        Some(session) => messages(store, id, &session.messages, known).await,
+        None => Ok(()),
+    }
+}
+
+/// Reads the messages from the `offset`-th on, page by page, and compares them.
+async fn messages<S: Store>(
+    store: &mut S,
+    id: &Id,
+    all: &[Message],
+    mut offset: usize,
+) -> Result<(), Difference> {
+    while let Some(page) = all.get(offset..).filter(|rest| !rest.is_empty()) {
+        let page = &page[..page.len().min(MAX_PAGE as usize)];
+        let completion = read_page(store, id, offset, page.len()).await?;
+        let agrees = match &completion {
+            Completion::Done(Reply::Page { messages, total }) => {
+                messages == page && *total == all.len() as u64
+            }
+            _ => false,
+        };
+        if !agrees {
+            let expected = page.to_vec();
+            return Err(Difference::Messages { id: id.clone(), offset, expected, completion });
+        }
+        offset += page.len();
+    }
+    Ok(())
+}
+
+async fn read_page<S: Store>(
+    store: &mut S,
+    id: &Id,
+    offset: usize,
+    limit: usize,
+) -> Result<Completion, Difference> {
+    let (offset, limit) = (offset as u64, limit as u64);
+    let operation = Operation::ReadMessages { session: id.clone(), offset, limit };
+    let completion = execute(store, &operation).await?;
+    if let Completion::NotApplied(failure) | Completion::Unknown(failure) = &completion {
+        let (operation, failure) = (operation.kind(), failure.clone());
+        return Err(Difference::Failed { operation, completion, failure });
+    }
+    Ok(completion)
+}
+
+/// All that can be seen of a session; `None` when it is not there.
+pub(super) async fn seen<S: Store>(store: &mut S, id: &Id) -> Result<Option<Seen>, Difference> {
+    let completion = execute(store, &Operation::Load { session: id.clone() }).await?;
+    let Completion::Done(Reply::Snapshot(snapshot)) = completion else { return Ok(None) };
+    let mut messages = Vec::new();
+    loop {
+        match read_page(store, id, messages.len(), MAX_PAGE as usize).await? {
+            Completion::Done(Reply::Page { messages: page, .. }) if !page.is_empty() => {
+                messages.extend(page);
+            }
+            _ => return Ok(Some(Seen { snapshot: *snapshot, messages })),
+        }
+    }
+}
