@@ -5,8 +5,10 @@
 //! - [`profile`]: what a schedule is made of, as data.
 //! - [`sequential`]: the lane that holds a store against the model, operation by operation.
 //! - [`shrink`]: from a long failing schedule to a short one that fails in the same way.
+//! - [`catalogue`]: the planted flaws, and what is expected of the lanes.
 //! - [`suite`]: the properties, for any store; [`script`] writes schedules by hand.
 
+pub mod catalogue;
 pub mod choices;
 pub mod generator;
 pub mod profile;

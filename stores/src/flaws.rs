@@ -14,23 +14,56 @@ pub enum Flaw {
     AppendNotIdempotent,
     /// A promote applies the step's staging and leaves it where it is.
     StagingNotCleared,
-    /// A result submitted at or after the call's deadline counts.
-    DeadlineIgnored,
+    /// A promote clears the staging of every step.
+    OtherStagingCleared,
+    /// A cleanup leaves staging that is past its time to live.
+    StagingOutlivesItsTime,
+    /// A tool call that stages again keeps what it staged first.
+    FirstStageKept,
+    /// A promote applies the staged calls by name, whatever their times.
+    StagingInOrderOfNames,
+    /// The step promoted last can be staged and promoted again.
+    StepNotClosed,
     /// A promote writes its changes before it finds that a message conflicts.
     ChangesBeforeMessageConflict,
+    /// A result submitted at or after the call's deadline counts.
+    DeadlineIgnored,
+    /// A result counts that another run than the call's own submits.
+    FenceIgnored,
+    /// A second result replaces the first.
+    SecondResultWins,
+    /// A call that is registered again is pending again.
+    RegistrationReopens,
+    /// A sweep expires, and lists, calls that are expired already.
+    ExpiredTwice,
+    /// The status moves whatever it was.
+    StatusNotCompared,
     /// An interrupt that is consumed stays requested.
     InterruptNotCleared,
+    /// A touch that clears the expiry leaves it.
+    ExpiryNotCleared,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Flaw; 6] = [
+    pub const ALL: [Flaw; 17] = [
         Flaw::VersionNotChecked,
         Flaw::AppendNotIdempotent,
         Flaw::StagingNotCleared,
-        Flaw::DeadlineIgnored,
+        Flaw::OtherStagingCleared,
+        Flaw::StagingOutlivesItsTime,
+        Flaw::FirstStageKept,
+        Flaw::StagingInOrderOfNames,
+        Flaw::StepNotClosed,
         Flaw::ChangesBeforeMessageConflict,
+        Flaw::DeadlineIgnored,
+        Flaw::FenceIgnored,
+        Flaw::SecondResultWins,
+        Flaw::RegistrationReopens,
+        Flaw::ExpiredTwice,
+        Flaw::StatusNotCompared,
         Flaw::InterruptNotCleared,
+        Flaw::ExpiryNotCleared,
     ];
 
     /// The flaw's name on the command line.
@@ -39,9 +72,20 @@ impl Flaw {
             Flaw::VersionNotChecked => "version-not-checked",
             Flaw::AppendNotIdempotent => "append-not-idempotent",
             Flaw::StagingNotCleared => "staging-not-cleared",
-            Flaw::DeadlineIgnored => "deadline-ignored",
+            Flaw::OtherStagingCleared => "other-staging-cleared",
+            Flaw::StagingOutlivesItsTime => "staging-outlives-its-time",
+            Flaw::FirstStageKept => "first-stage-kept",
+            Flaw::StagingInOrderOfNames => "staging-in-order-of-names",
+            Flaw::StepNotClosed => "step-not-closed",
             Flaw::ChangesBeforeMessageConflict => "changes-before-message-conflict",
+            Flaw::DeadlineIgnored => "deadline-ignored",
+            Flaw::FenceIgnored => "fence-ignored",
+            Flaw::SecondResultWins => "second-result-wins",
+            Flaw::RegistrationReopens => "registration-reopens",
+            Flaw::ExpiredTwice => "expired-twice",
+            Flaw::StatusNotCompared => "status-not-compared",
             Flaw::InterruptNotCleared => "interrupt-not-cleared",
+            Flaw::ExpiryNotCleared => "expiry-not-cleared",
         }
     }
 

@@ -1,6 +1,6 @@
 //! Input that the contract does not admit: one part of a sensible operation, spoiled.
 
-use stagefault_models::contract::{MAX_PAGE, MAX_TIME, MAX_VALUE_BYTES};
+use stagefault_models::contract::{MAX_PAGE, MAX_TIME};
 use stagefault_models::{Change, Id, Message, Millis, Operation, Promote, Stage, Value};
 
 use super::names::Names;
@@ -81,8 +81,8 @@ fn bad_id<C: Choices + ?Sized>(choices: &mut C) -> Id {
 fn bad_value<C: Choices + ?Sized>(names: &Names, choices: &mut C) -> Value {
     match choices.below(16) {
         // Only where large values are wanted, for judging one takes a millisecond.
-        0 if !names.large.is_empty() => Value::string("x".repeat(MAX_VALUE_BYTES - 1)),
-        1..=5 => (0..=Value::MAX_DEPTH).fold(Value::Null, |inner, _| Value::array(vec![inner])),
+        0 if !names.large.is_empty() => names.too_large.clone(),
+        1..=5 => names.too_deep.clone(),
         6..=10 => Value::object([("a\0b", Value::Null)]),
         _ => Value::array(vec![Value::string("\0")]),
     }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use stagefault_models::contract::MAX_VALUE_BYTES;
 use stagefault_models::{Id, Value};
 
 use crate::profile::Profile;
@@ -19,6 +20,10 @@ pub(super) struct Names {
     pub(super) members: Vec<Arc<str>>,
     pub(super) edges: Vec<Value>,
     pub(super) large: Vec<Value>,
+    /// One byte over the largest size.
+    pub(super) too_large: Value,
+    /// One level over the deepest nesting.
+    pub(super) too_deep: Value,
     /// Many, so that most are new to their session.
     pub(super) messages: Vec<Id>,
 }
@@ -35,6 +40,9 @@ impl Names {
             members: MEMBERS.into_iter().map(Arc::from).collect(),
             edges: edges(),
             large: if profile.large > 0 { large() } else { Vec::new() },
+            too_large: Value::string("x".repeat(MAX_VALUE_BYTES - 1)),
+            too_deep: (0..=Value::MAX_DEPTH)
+                .fold(Value::Null, |inner, _| Value::array(vec![inner])),
             messages: numbered("message-", 1000),
         }
     }
@@ -96,7 +104,6 @@ fn edges() -> Vec<Value> {
 
 /// Values of exactly the largest size, as text and as a list.
 fn large() -> Vec<Value> {
-    use stagefault_models::contract::MAX_VALUE_BYTES;
     let text = Value::string("x".repeat(MAX_VALUE_BYTES - 2));
     let wide = Value::string("日".repeat((MAX_VALUE_BYTES - 2) / 3));
     // `[0,0,…,0]`: two bytes an item, and one more for the bracket without a comma.

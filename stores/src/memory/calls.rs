@@ -7,10 +7,19 @@ use super::record::Record;
 use crate::flaws::{Flaw, Flaws};
 
 impl Record {
-    pub(super) fn register_call(&mut self, call: &Id, run: &Id, deadline: Millis) -> Answer {
-        if let Some(known) = self.calls.get(call) {
+    pub(super) fn register_call(
+        &mut self,
+        call: &Id,
+        run: &Id,
+        deadline: Millis,
+        flaws: &Flaws,
+    ) -> Answer {
+        if let Some(known) = self.calls.get_mut(call) {
             if known.run != *run || known.deadline != deadline {
                 return Err(Refusal::CallConflict);
+            }
+            if flaws.has(Flaw::RegistrationReopens) {
+                known.state = CallState::Pending;
             }
             return Ok(Reply::Registered);
         }
@@ -30,11 +39,12 @@ impl Record {
         let Some(call) = self.calls.get_mut(call) else {
             return Err(Refusal::UnknownCall);
         };
-        if call.run != *run {
+        if call.run != *run && !flaws.has(Flaw::FenceIgnored) {
             return Err(Refusal::RunFenced { run: call.run.clone() });
         }
         let resolution = match &call.state {
             CallState::Submitted(earlier) if earlier == result => return Ok(Reply::Submitted),
+            CallState::Submitted(_) if flaws.has(Flaw::SecondResultWins) => None,
             CallState::Submitted(_) => Some(Resolution::Submitted),
             CallState::Expired => Some(Resolution::Expired),
             CallState::Pending => None,

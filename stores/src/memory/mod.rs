@@ -6,6 +6,7 @@
 
 mod calls;
 mod record;
+mod staging;
 mod sweep;
 
 use std::collections::BTreeMap;

@@ -1,16 +1,16 @@
 //! A session as the memory store keeps it, and the operations within one session.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use litemap::LiteMap;
 use stagefault_models::audit::{RawHead, RawSession};
 use stagefault_models::{
-    Call, Change, Id, Message, Millis, Operation, Promote, Refusal, Reply, Shared, Snapshot, Stage,
-    StagedMark, Status, Value, Version,
+    Call, Id, Message, Millis, Operation, Promote, Refusal, Reply, Shared, Snapshot, Stage, Status,
+    Value, Version,
 };
 
 use super::Answer;
+use super::staging::Staging;
 use crate::flaws::{Flaw, Flaws};
 use crate::merge::merge;
 
@@ -20,19 +20,12 @@ pub(super) struct Record {
     status: Status,
     state: Shared<LiteMap<Id, Value>>,
     messages: Vec<Message>,
-    /// Sorted by (step, call).
-    pub(super) staged: Vec<StagedCall>,
+    pub(super) staging: Staging,
     pub(super) calls: Shared<LiteMap<Id, Call>>,
     runs: Shared<Vec<Id>>,
     interrupt: bool,
     pub(super) expires_at: Option<Millis>,
     last_step: Option<Id>,
-}
-
-/// One tool call's staged changes.
-pub(super) struct StagedCall {
-    pub(super) mark: StagedMark,
-    changes: Arc<[Change]>,
 }
 
 impl Record {
@@ -42,7 +35,7 @@ impl Record {
             status: Status::Active,
             state: Shared::default(),
             messages: Vec::new(),
-            staged: Vec::new(),
+            staging: Staging::default(),
             calls: Shared::default(),
             runs: Shared::default(),
             interrupt: false,
@@ -56,16 +49,18 @@ impl Record {
             Operation::Load { .. } => Ok(Reply::Snapshot(Box::new(self.snapshot()))),
             Operation::ReadMessages { offset, limit, .. } => Ok(self.page(*offset, *limit)),
             Operation::Touch { expires_at, .. } => {
-                self.expires_at = *expires_at;
+                if expires_at.is_some() || !flaws.has(Flaw::ExpiryNotCleared) {
+                    self.expires_at = *expires_at;
+                }
                 Ok(Reply::Touched)
             }
-            Operation::Stage(stage) => self.stage(stage),
+            Operation::Stage(stage) => self.stage(stage, flaws),
             Operation::Discard { step, .. } => {
-                Ok(Reply::Discarded { calls: self.take_staged(step).len() as u64 })
+                Ok(Reply::Discarded { calls: self.staging.clear(step) })
             }
             Operation::Promote(promote) => self.promote(promote, flaws),
             Operation::AppendMessages { messages, .. } => self.append(messages, flaws),
-            Operation::CompareAndSetStatus { from, to, .. } => self.set_status(from, *to),
+            Operation::CompareAndSetStatus { from, to, .. } => self.set_status(from, *to, flaws),
             Operation::BeginRun { run, .. } => Ok(self.begin_run(run)),
             Operation::RequestInterrupt { .. } => {
                 self.interrupt = true;
@@ -77,7 +72,7 @@ impl Record {
                 Ok(Reply::Interrupt { taken })
             }
             Operation::RegisterCall { call, run, deadline, .. } => {
-                self.register_call(call, run, *deadline)
+                self.register_call(call, run, *deadline, flaws)
             }
             Operation::SubmitResult { call, run, result, now, .. } => {
                 self.submit_result(call, run, result, *now, flaws)
@@ -95,7 +90,7 @@ impl Record {
             status: self.status,
             state: self.state.clone(),
             message_count: self.messages.len() as u64,
-            staged: self.marks(),
+            staged: self.staging.marks().clone(),
             calls: self.calls.clone(),
             runs: self.runs.clone(),
             interrupt: self.interrupt,
@@ -104,55 +99,40 @@ impl Record {
         }
     }
 
-    fn marks(&self) -> Shared<Vec<StagedMark>> {
-        self.staged.iter().map(|staged| staged.mark.clone()).collect()
-    }
-
     fn page(&self, offset: u64, limit: u64) -> Reply {
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
         let messages = self.messages.iter().skip(skipped).take(limit as usize).cloned().collect();
         Reply::Page { messages, total: self.messages.len() as u64 }
     }
 
-    fn stage(&mut self, stage: &Stage) -> Answer {
-        self.refuse_closed(&stage.step)?;
-        let mark = StagedMark { step: stage.step.clone(), call: stage.call.clone(), at: stage.at };
-        let place = self.staged.binary_search_by(|staged| {
-            (&staged.mark.step, &staged.mark.call).cmp(&(&mark.step, &mark.call))
-        });
-        let staged = StagedCall { mark, changes: stage.changes.clone() };
-        match place {
-            Ok(same) => self.staged[same] = staged,
-            Err(between) => self.staged.insert(between, staged),
+    fn stage(&mut self, stage: &Stage, flaws: &Flaws) -> Answer {
+        self.refuse_closed(&stage.step, flaws)?;
+        if !(flaws.has(Flaw::FirstStageKept) && self.staging.holds(stage)) {
+            self.staging.put(stage);
         }
         Ok(Reply::Staged)
     }
 
-    fn refuse_closed(&self, step: &Id) -> Result<(), Refusal> {
+    fn refuse_closed(&self, step: &Id, flaws: &Flaws) -> Result<(), Refusal> {
         match &self.last_step {
-            Some(last) if last == step => Err(Refusal::StepClosed),
+            Some(last) if last == step && !flaws.has(Flaw::StepNotClosed) => {
+                Err(Refusal::StepClosed)
+            }
             _ => Ok(()),
         }
     }
 
-    /// Removes the step's staging, which lies together, and returns it.
-    fn take_staged(&mut self, step: &Id) -> Vec<StagedCall> {
-        let start = self.staged.partition_point(|staged| staged.mark.step < *step);
-        let end = self.staged.partition_point(|staged| staged.mark.step <= *step);
-        self.staged.drain(start..end).collect()
-    }
-
     fn promote(&mut self, promote: &Promote, flaws: &Flaws) -> Answer {
-        self.refuse_closed(&promote.step)?;
+        self.refuse_closed(&promote.step, flaws)?;
         if self.version != promote.expected && !flaws.has(Flaw::VersionNotChecked) {
             let (expected, current) = (promote.expected, self.version);
             return Err(Refusal::StaleState { expected, current });
         }
         let fresh = self.fresh(&promote.messages, flaws);
         if fresh.is_err() && flaws.has(Flaw::ChangesBeforeMessageConflict) {
-            self.state = self.merged(promote)?.into();
+            self.state = self.merged(promote, flaws)?.into();
         }
-        let (fresh, state) = (fresh?, self.merged(promote)?);
+        let (fresh, state) = (fresh?, self.merged(promote, flaws)?);
 
         self.version += 1;
         self.state = state.into();
@@ -160,25 +140,24 @@ impl Record {
             self.status = status;
         }
         let applied = if flaws.has(Flaw::StagingNotCleared) {
-            self.staged.iter().filter(|staged| staged.mark.step == promote.step).count()
+            self.staging.count(&promote.step)
         } else {
-            self.take_staged(&promote.step).len()
+            self.staging.clear(&promote.step)
         };
+        if flaws.has(Flaw::OtherStagingCleared) {
+            self.staging = Staging::default();
+        }
         self.last_step = Some(promote.step.clone());
         let appended = fresh.len() as u64;
         self.messages.extend(fresh);
-        Ok(Reply::Promoted { version: self.version, applied: applied as u64, appended })
+        Ok(Reply::Promoted { version: self.version, applied, appended })
     }
 
     /// The state with the promote's changes and then the step's staged ones applied.
-    fn merged(&self, promote: &Promote) -> Result<LiteMap<Id, Value>, Refusal> {
-        let mut staged: Vec<&StagedCall> =
-            self.staged.iter().filter(|staged| staged.mark.step == promote.step).collect();
-        // Stable, and already in order of the calls.
-        staged.sort_by_key(|staged| staged.mark.at);
-        let staged = staged.iter().flat_map(|staged| staged.changes.iter());
+    fn merged(&self, promote: &Promote, flaws: &Flaws) -> Result<LiteMap<Id, Value>, Refusal> {
+        let changes = promote.changes.iter().chain(self.staging.changes_of(&promote.step, flaws));
         let mut state = LiteMap::clone(&self.state);
-        match merge(&mut state, promote.changes.iter().chain(staged)) {
+        match merge(&mut state, changes) {
             Ok(()) => Ok(state),
             Err(key) => Err(Refusal::MergeConflict { key }),
         }
@@ -207,9 +186,9 @@ impl Record {
         Ok(fresh)
     }
 
-    fn set_status(&mut self, from: &[Status], to: Status) -> Answer {
+    fn set_status(&mut self, from: &[Status], to: Status, flaws: &Flaws) -> Answer {
         let (status, version) = (self.status, self.version);
-        if !from.contains(&status) {
+        if !from.contains(&status) && !flaws.has(Flaw::StatusNotCompared) {
             return Err(Refusal::StatusMismatch { status, version });
         }
         self.status = to;
@@ -232,7 +211,7 @@ impl Record {
     pub(super) fn raw(&self) -> RawSession {
         let state: BTreeMap<_, _> =
             self.state.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let staged = self.staged.iter().map(|StagedCall { mark, changes }| {
+        let staged = self.staging.iter().map(|(mark, changes)| {
             ((mark.step.clone(), mark.call.clone()), (mark.at, changes.to_vec()))
         });
         RawSession {

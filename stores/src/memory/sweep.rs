@@ -6,6 +6,7 @@ use stagefault_models::{CallState, CleanedStaging, ExpiredCall, Id, Millis, Repl
 
 use super::record::Record;
 use super::{Stripes, lock};
+use crate::flaws::Flaw;
 
 impl Stripes {
     pub(super) fn expire_calls(&self, now: Millis) -> Reply {
@@ -13,7 +14,9 @@ impl Stripes {
         for stripe in &self.stripes {
             for (session, record) in lock(stripe).iter_mut() {
                 for (call, state) in record.calls.iter_mut() {
-                    if state.deadline <= now && state.state == CallState::Pending {
+                    let open = state.state == CallState::Pending
+                        || self.flaws.has(Flaw::ExpiredTwice) && state.state == CallState::Expired;
+                    if open && state.deadline <= now {
                         state.state = CallState::Expired;
                         expired.push(ExpiredCall { session: session.clone(), call: call.clone() });
                     }
@@ -30,14 +33,11 @@ impl Stripes {
             remove_expired(&mut stripe, now, &mut sessions);
             // Nothing was staged before time began.
             let Some(latest) = now.checked_sub(staging_ttl) else { continue };
+            if self.flaws.has(Flaw::StagingOutlivesItsTime) {
+                continue;
+            }
             for (session, record) in stripe.iter_mut() {
-                record.staged.retain(|entry| {
-                    let live = entry.mark.at > latest;
-                    if !live {
-                        staged.push(CleanedStaging::of(session, &entry.mark));
-                    }
-                    live
-                });
+                record.staging.sweep(latest, |mark| staged.push(CleanedStaging::of(session, mark)));
             }
         }
         Reply::Cleaned { sessions, staged }

@@ -17,9 +17,26 @@ const REGISTER: &str = "
     SELECT session, ?2, ?3, ?4, 'pending' FROM sessions WHERE session = ?1
     ON CONFLICT (session, call) DO NOTHING";
 
+/// With [`Flaw::RegistrationReopens`].
+const REGISTER_OR_REOPEN: &str = "
+    INSERT INTO calls (session, call, run, deadline, state)
+    SELECT session, ?2, ?3, ?4, 'pending' FROM sessions WHERE session = ?1
+    ON CONFLICT (session, call) DO UPDATE SET state = 'pending', result = NULL
+    WHERE run = excluded.run AND deadline = excluded.deadline";
+
 const SUBMIT: &str = "
     UPDATE calls SET state = 'submitted', result = ?5
     WHERE session = ?1 AND call = ?2 AND run = ?3 AND state = 'pending' AND deadline > ?4";
+
+/// With [`Flaw::FenceIgnored`].
+const SUBMIT_FROM_ANY_RUN: &str = "
+    UPDATE calls SET state = 'submitted', result = ?5
+    WHERE session = ?1 AND call = ?2 AND ?3 IS NOT NULL AND state = 'pending' AND deadline > ?4";
+
+/// With [`Flaw::SecondResultWins`].
+const SUBMIT_AGAIN: &str = "
+    UPDATE calls SET state = 'submitted', result = ?5
+    WHERE session = ?1 AND call = ?2 AND run = ?3 AND state <> 'expired' AND deadline > ?4";
 
 /// One row if the session is there, of nulls if the call is not.
 const READ: &str = "
@@ -42,7 +59,8 @@ pub(super) async fn register_call(
     deadline: Millis,
 ) -> Result<Reply, Stop> {
     loop {
-        let register = sqlx::query(REGISTER)
+        let reopens = run.flaws.has(Flaw::RegistrationReopens);
+        let register = sqlx::query(if reopens { REGISTER_OR_REOPEN } else { REGISTER })
             .bind(session.as_str())
             .bind(call.as_str())
             .bind(by.as_str())
@@ -70,10 +88,15 @@ pub(super) async fn submit_result(
     now: Millis,
 ) -> Result<Reply, Stop> {
     let text = result.to_json();
+    let statement = match run.flaws {
+        flaws if flaws.has(Flaw::FenceIgnored) => SUBMIT_FROM_ANY_RUN,
+        flaws if flaws.has(Flaw::SecondResultWins) => SUBMIT_AGAIN,
+        _ => SUBMIT,
+    };
     // Every deadline is later than that.
     let guard = if run.flaws.has(Flaw::DeadlineIgnored) { -1 } else { clamped(now) };
     loop {
-        let submit = sqlx::query(SUBMIT)
+        let submit = sqlx::query(statement)
             .bind(session.as_str())
             .bind(call.as_str())
             .bind(by.as_str())

@@ -46,6 +46,9 @@ const UPDATE_SESSION: &str = "
 
 const CLEAR_STAGING: &str = "DELETE FROM staged WHERE session = ?1 AND step = ?2";
 
+/// With [`Flaw::OtherStagingCleared`].
+const CLEAR_ALL_STAGING: &str = "DELETE FROM staged WHERE session = ?1 AND ?2 IS NOT NULL";
+
 /// The columns of both reads, after the kind.
 mod column {
     pub(super) const NUMBER: usize = 1;
@@ -80,8 +83,10 @@ pub(super) async fn promote(run: &mut Run<'_>, request: &Promote) -> Result<Repl
         .bind(step.as_str())
         .bind(plan.state);
     transaction.execute(update).await?;
-    if plan.applied > 0 && !flaws.has(Flaw::StagingNotCleared) {
-        let clear = sqlx::query(CLEAR_STAGING).bind(session.as_str()).bind(step.as_str());
+    let all = flaws.has(Flaw::OtherStagingCleared);
+    if (plan.applied > 0 || all) && !flaws.has(Flaw::StagingNotCleared) {
+        let clear = sqlx::query(if all { CLEAR_ALL_STAGING } else { CLEAR_STAGING });
+        let clear = clear.bind(session.as_str()).bind(step.as_str());
         transaction.execute(clear).await?;
     }
     let appended = plan.new.len() as u64;
@@ -98,7 +103,7 @@ async fn write_changes(
     rows: &[SqliteRow],
 ) -> Result<(), Stop> {
     let found = Found::among(rows)?;
-    let state = merged(found.head()?, &request.changes, &in_order(&found.staged)?)?;
+    let state = merged(found.head()?, &request.changes, &in_order(&found.staged, Flaws::none())?)?;
     let update = sqlx::query("UPDATE sessions SET state = coalesce(?2, state) WHERE session = ?1");
     transaction.execute(update.bind(request.session.as_str()).bind(state)).await?;
     Ok(())
@@ -121,7 +126,8 @@ impl<'m> Plan<'m> {
     fn of(request: &'m Promote, rows: &[SqliteRow], flaws: Flaws) -> Result<Self, Stop> {
         let found = Found::among(rows)?;
         let head = found.head()?;
-        if optional_text(head, column::NAME)? == Some(&request.step) {
+        let closed = optional_text(head, column::NAME)? == Some(&request.step);
+        if closed && !flaws.has(Flaw::StepNotClosed) {
             return Err(Refusal::StepClosed.into());
         }
         let current = unsigned(head, column::NUMBER)?;
@@ -129,7 +135,7 @@ impl<'m> Plan<'m> {
             return Err(Refusal::StaleState { expected: request.expected, current }.into());
         }
         let new = new_messages(&request.messages, &found.messages, column::NAME, flaws)?;
-        let staged = in_order(&found.staged)?;
+        let staged = in_order(&found.staged, flaws)?;
         Ok(Plan {
             version: current + 1,
             state: merged(head, &request.changes, &staged)?,
@@ -166,13 +172,17 @@ impl<'r> Found<'r> {
 }
 
 /// The changes of the staged calls, by (at, call).
-fn in_order(staged: &[&SqliteRow]) -> Read<Vec<Vec<Change>>> {
+fn in_order(staged: &[&SqliteRow], flaws: Flaws) -> Read<Vec<Vec<Change>>> {
     let mut calls: Vec<(Millis, &str, Vec<Change>)> = Vec::with_capacity(staged.len());
     for row in staged {
         let (at, call) = (unsigned(row, column::NUMBER)?, text(row, column::NAME)?);
         calls.push((at, call, json(row, column::TEXT)?));
     }
-    calls.sort_unstable_by_key(|(at, call, _)| (*at, *call));
+    if flaws.has(Flaw::StagingInOrderOfNames) {
+        calls.sort_unstable_by_key(|(_, call, _)| *call);
+    } else {
+        calls.sort_unstable_by_key(|(at, call, _)| (*at, *call));
+    }
     Ok(calls.into_iter().map(|(_, _, changes)| changes).collect())
 }
 

@@ -106,6 +106,11 @@ pub(super) struct Transaction<'r, 'a> {
 }
 
 impl Transaction<'_, '_> {
+    /// The bugs that are planted in the store.
+    pub(super) fn flaws(&self) -> Flaws {
+        self.run.flaws
+    }
+
     /// Executes one statement within the transaction.
     pub(super) async fn execute(&mut self, query: Query<'_>) -> Result<Answer, Failure> {
         self.run.statement(query, 1).await

@@ -26,9 +26,25 @@ const DELETE: &str = "DELETE FROM sessions WHERE session = ?1";
 
 const TOUCH: &str = "UPDATE sessions SET expires_at = ?2 WHERE session = ?1";
 
+/// With [`Flaw::ExpiryNotCleared`].
+const TOUCH_BUT_NOT_CLEAR: &str =
+    "UPDATE sessions SET expires_at = coalesce(?2, expires_at) WHERE session = ?1";
+
 const STAGE: &str = "
     INSERT INTO staged (session, step, call, at, changes)
     SELECT session, ?2, ?3, ?4, ?5 FROM sessions WHERE session = ?1 AND last_step IS NOT ?2
+    ON CONFLICT (session, step, call) DO UPDATE SET at = excluded.at, changes = excluded.changes";
+
+/// With [`Flaw::FirstStageKept`].
+const STAGE_ONCE: &str = "
+    INSERT INTO staged (session, step, call, at, changes)
+    SELECT session, ?2, ?3, ?4, ?5 FROM sessions WHERE session = ?1 AND last_step IS NOT ?2
+    ON CONFLICT (session, step, call) DO UPDATE SET at = staged.at";
+
+/// With [`Flaw::StepNotClosed`].
+const STAGE_ANYWHERE: &str = "
+    INSERT INTO staged (session, step, call, at, changes)
+    SELECT session, ?2, ?3, ?4, ?5 FROM sessions WHERE session = ?1
     ON CONFLICT (session, step, call) DO UPDATE SET at = excluded.at, changes = excluded.changes";
 
 const LAST_STEP: &str = "SELECT last_step FROM sessions WHERE session = ?1";
@@ -42,6 +58,11 @@ const IS_STAGED: &str = "
 const SET_STATUS: &str = "
     UPDATE sessions SET status = ?2, version = version + 1
     WHERE session = ?1 AND status IN (SELECT value FROM json_each(?3)) RETURNING version";
+
+/// With [`Flaw::StatusNotCompared`].
+const SET_STATUS_WHATEVER_IT_IS: &str = "
+    UPDATE sessions SET status = ?2, version = version + 1
+    WHERE session = ?1 AND ?3 IS NOT NULL RETURNING version";
 
 const STATUS: &str = "SELECT status, version FROM sessions WHERE session = ?1";
 
@@ -58,7 +79,11 @@ const TURN: &str = "
 const REQUEST_INTERRUPT: &str = "UPDATE sessions SET interrupt = 1 WHERE session = ?1";
 
 const TAKE_INTERRUPT: &str = "
-    UPDATE sessions SET interrupt = ?2 WHERE session = ?1 AND interrupt = 1";
+    UPDATE sessions SET interrupt = 0 WHERE session = ?1 AND interrupt = 1";
+
+/// With [`Flaw::InterruptNotCleared`].
+const SEE_INTERRUPT: &str = "
+    UPDATE sessions SET interrupt = 1 WHERE session = ?1 AND interrupt = 1";
 
 const INTERRUPT: &str = "SELECT interrupt FROM sessions WHERE session = ?1";
 
@@ -94,7 +119,9 @@ pub(super) async fn delete(run: &mut Run<'_>, session: &Id) -> Answer {
 }
 
 pub(super) async fn touch(run: &mut Run<'_>, session: &Id, expires_at: Option<Millis>) -> Answer {
-    let touch = sqlx::query(TOUCH).bind(session.as_str()).bind(expires_at.map(clamped));
+    let flawed = run.flaws.has(Flaw::ExpiryNotCleared);
+    let touch = sqlx::query(if flawed { TOUCH_BUT_NOT_CLEAR } else { TOUCH });
+    let touch = touch.bind(session.as_str()).bind(expires_at.map(clamped));
     match run.write(touch).await?.changes {
         0 => Err(Refusal::SessionNotFound.into()),
         _ => Ok(Reply::Touched),
@@ -104,8 +131,13 @@ pub(super) async fn touch(run: &mut Run<'_>, session: &Id, expires_at: Option<Mi
 pub(super) async fn stage(run: &mut Run<'_>, stage: &Stage) -> Answer {
     let Stage { session, step, call, at, changes } = stage;
     let changes = to_json(changes)?;
+    let statement = match run.flaws {
+        flaws if flaws.has(Flaw::FirstStageKept) => STAGE_ONCE,
+        flaws if flaws.has(Flaw::StepNotClosed) => STAGE_ANYWHERE,
+        _ => STAGE,
+    };
     loop {
-        let query = sqlx::query(STAGE)
+        let query = sqlx::query(statement)
             .bind(session.as_str())
             .bind(step.as_str())
             .bind(call.as_str())
@@ -144,7 +176,9 @@ pub(super) async fn compare_and_set_status(
 ) -> Answer {
     let names = to_json(from)?;
     loop {
-        let set = sqlx::query(SET_STATUS).bind(session.as_str()).bind(to.as_str()).bind(&names);
+        let flawed = run.flaws.has(Flaw::StatusNotCompared);
+        let set = sqlx::query(if flawed { SET_STATUS_WHATEVER_IT_IS } else { SET_STATUS });
+        let set = set.bind(session.as_str()).bind(to.as_str()).bind(&names);
         if let Some(row) = only(&run.write(set).await?.rows) {
             return Ok(Reply::StatusSet { version: unsigned(row, 0)? });
         }
@@ -181,7 +215,8 @@ pub(super) async fn request_interrupt(run: &mut Run<'_>, session: &Id) -> Answer
 pub(super) async fn consume_interrupt(run: &mut Run<'_>, session: &Id) -> Answer {
     loop {
         let kept = run.flaws.has(Flaw::InterruptNotCleared);
-        let take = sqlx::query(TAKE_INTERRUPT).bind(session.as_str()).bind(kept);
+        let take = sqlx::query(if kept { SEE_INTERRUPT } else { TAKE_INTERRUPT });
+        let take = take.bind(session.as_str());
         if run.write(take).await?.changes > 0 {
             return Ok(Reply::Interrupt { taken: true });
         }
