@@ -1,0 +1,20 @@
+//! How fast the sequential lane is, and its parts.
+//!
+//! - `memory/lane`: generation, model, store, load and comparison after every operation,
+//!   validation, and the checks at each episode's end. The profile's episodes must be as
+//!   rich at read-back as [`episodes::assert_rich`] asks, or the figure would flatter.
+//! - `memory/model`: the reference model alone, on the same operations.
+//! - `memory/generator`: the generator alone, on a session as rich as the mean one.
+//! - `sqlite/lane` beside `sqlite/raw`: the very same statements sent through sqlx alone,
+//!   read-backs included, with no model, no comparison and nothing read from the rows.
+//!
+//! An element is an operation of a schedule. Run it with `cargo bench`.
+
+mod episodes;
+mod memory;
+mod sqlite;
+
+use criterion::{criterion_group, criterion_main};
+
+criterion_group!(benches, memory::bench, sqlite::bench);
+criterion_main!(benches);

@@ -1,0 +1,133 @@
+//! The lane on a SQLite file, beside the same statements sent raw.
+//!
+//! The lane runs once with every handle tracing, which gives the statements of each
+//! episode in order and by connection. Each episode ends as it began, with no session, so
+//! its statements can be sent again and again.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use criterion::{Criterion, Throughput};
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{ConnectOptions, Executor};
+use stagefault_models::audit::Audit;
+use stagefault_models::{
+    Backend, BackendError, Capabilities, Completion, Id, Operation, Scope, Store,
+};
+use stagefault_properties::profile::Profile;
+use stagefault_stores::sqlite::{SqliteBackend, SqliteStore, Traced};
+use tokio::runtime::Runtime;
+
+use crate::episodes::Episodes;
+
+/// How many different episodes are sent raw, over and over.
+const TRACED: usize = 20;
+
+pub fn bench(criterion: &mut Criterion) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut group = criterion.benchmark_group("sqlite");
+    group.throughput(Throughput::Elements(u64::from(Profile::standard().operations)));
+    group.sample_size(40);
+
+    group.bench_function("lane", |bencher| {
+        let backend = open(&runtime, &folder.path().join("lane.db"));
+        let mut episodes = runtime.block_on(Episodes::on(backend));
+        bencher.iter(|| runtime.block_on(episodes.next()));
+    });
+
+    group.bench_function("raw", |bencher| {
+        let traces = traces(&runtime, &folder.path().join("traced.db"));
+        let path = folder.path().join("raw.db");
+        let backend = open(&runtime, &path);
+        let mut connections: Vec<SqliteConnection> = (0..Profile::standard().writers)
+            .map(|_| runtime.block_on(backend.connect_options().connect()).expect("a connection"))
+            .collect();
+        let mut next = traces.iter().cycle();
+        bencher.iter(|| {
+            let trace = next.next().into_iter().flatten();
+            runtime.block_on(send(&mut connections, trace));
+        });
+    });
+    group.finish();
+}
+
+fn open(runtime: &Runtime, path: &Path) -> SqliteBackend {
+    runtime.block_on(SqliteBackend::open(path)).expect("a SQLite file")
+}
+
+async fn send(connections: &mut [SqliteConnection], trace: impl Iterator<Item = &(usize, Traced)>) {
+    for (connection, Traced { sql, arguments }) in trace {
+        let query = sqlx::query_with(sql.clone(), arguments.clone());
+        let rows = connections[*connection].fetch_all(query).await;
+        std::hint::black_box(rows.expect("a statement that went well before"));
+    }
+}
+
+/// The statements of some episodes, each with the number of its connection.
+fn traces(runtime: &Runtime, path: &Path) -> Vec<Vec<(usize, Traced)>> {
+    let tracing = Tracing { inner: open(runtime, path), log: Arc::default() };
+    let log = tracing.log.clone();
+    let mut episodes = runtime.block_on(Episodes::on(tracing));
+    let mut next = || {
+        runtime.block_on(episodes.next());
+        std::mem::take(&mut log.lock().expect("one thread").statements)
+    };
+    (0..TRACED).map(|_| next()).collect()
+}
+
+#[derive(Default)]
+struct Log {
+    connections: usize,
+    statements: Vec<(usize, Traced)>,
+}
+
+/// A SQLite backend whose handles trace.
+struct Tracing {
+    inner: SqliteBackend,
+    log: Arc<Mutex<Log>>,
+}
+
+struct TracingStore {
+    inner: SqliteStore,
+    connection: usize,
+    log: Arc<Mutex<Log>>,
+}
+
+impl Backend for Tracing {
+    type Store = TracingStore;
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn store(&self) -> Result<TracingStore, BackendError> {
+        let inner = self.inner.store().await?;
+        let mut log = self.log.lock().expect("one thread");
+        log.connections += 1;
+        Ok(TracingStore { inner, connection: log.connections - 1, log: self.log.clone() })
+    }
+
+    async fn audit(&self, sessions: &[Id]) -> Result<Audit, BackendError> {
+        self.inner.audit(sessions).await
+    }
+
+    async fn reopen(&mut self) -> Result<(), BackendError> {
+        self.inner.reopen().await
+    }
+
+    async fn remove(self) -> Result<(), BackendError> {
+        self.inner.remove().await
+    }
+}
+
+impl Store for TracingStore {
+    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        self.inner.record_trace();
+        let completion = self.inner.execute(operation, scope).await;
+        let traced = self.inner.take_trace().into_iter().map(|traced| (self.connection, traced));
+        self.log.lock().expect("one thread").statements.extend(traced);
+        completion
+    }
+}
