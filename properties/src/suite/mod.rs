@@ -4,7 +4,8 @@
 //! written by hand for what was reported in the field. [`Suite::check`] holds a store to
 //! one: first the schedules that failed before, then those by hand, then random ones by
 //! proptest. A random failure is shrunk, kept as a document, and replayed first the next
-//! time. [`Suite::trials`] gives them to a test harness, named `store::property`.
+//! time. [`Suite::trials`] gives them to a test harness, named `store::property`, and
+//! [`main`] is the whole of a test binary for a store of your own.
 
 mod append_idempotency;
 mod atomicity;
@@ -17,6 +18,7 @@ mod version_monotonicity;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use libtest_mimic::{Failed, Trial};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
@@ -223,12 +225,21 @@ impl<N: Namespaces> Suite<N> {
     }
 }
 
+/// The whole suite as the `main` of a test binary with `harness = false`: every property on
+/// this store, named `store::property`. Failing schedules are kept in the folder `kept`.
+pub fn main<N: Namespaces + Clone + 'static>(
+    store: &'static str,
+    namespaces: N,
+    kept: PathBuf,
+) -> ExitCode {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let trials = Suite { store, namespaces, kept }.trials();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
 impl<N: Namespaces + Clone + 'static> Suite<N> {
     /// A test for each property, named `store::property`.
-    pub fn trials(&self) -> Vec<Trial>
-    where
-        N: 'static,
-    {
+    pub fn trials(&self) -> Vec<Trial> {
         let trial = |property: Property| {
             let suite = Suite {
                 store: self.store,
