@@ -1,40 +1,16 @@
 //! A caller that goes away, a deadline that passes, and a lock that somebody else holds.
 
-use std::future::pending;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use stagefault_models::{
-    Backend, Cause, Completion, Hook, Operation, Point, Refusal, Reply, Scope, Store, Value,
+    Backend, Cause, Completion, Operation, Point, Refusal, Reply, Scope, Store, Value,
 };
-use stagefault_stores::sqlite::{SqliteBackend, SqliteStore};
-use tokio::sync::Notify;
+use stagefault_stores::sqlite::SqliteBackend;
 
+use crate::shared::hold::{HoldAt, drop_at};
 use crate::support::*;
-
-/// Holds an operation for ever at one point, and tells that it got there.
-struct HoldAt {
-    point: Point,
-    there: Notify,
-}
-
-impl HoldAt {
-    fn new(point: Point) -> Self {
-        HoldAt { point, there: Notify::new() }
-    }
-}
-
-impl Hook for HoldAt {
-    fn reached(&self, point: Point) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(async move {
-            if point == self.point {
-                self.there.notify_one();
-                pending::<()>().await;
-            }
-        })
-    }
-}
 
 const DEADLINE: Duration = Duration::from_millis(300);
 
@@ -53,16 +29,6 @@ const POINTS: [Point; 8] = [
 /// The promote of `step` at this version, with something of everything.
 fn promotion(step: &str, version: u64) -> Operation {
     promote("s", step, version, vec![set("k", 1)], vec![message(step, Value::Null)])
-}
-
-/// Drops the operation when it has come to the point.
-async fn drop_at(store: &mut SqliteStore, operation: &Operation, point: Point) {
-    let hook = HoldAt::new(point);
-    let scope = Scope { hook: Some(&hook), ..Scope::default() };
-    tokio::select! {
-        completion = store.execute(operation, &scope) => panic!("{point:?}: {completion:?}"),
-        () = hook.there.notified() => {}
-    }
 }
 
 async fn with_staging(backend: &SqliteBackend, step: &str) {

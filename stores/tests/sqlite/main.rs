@@ -4,6 +4,8 @@
 mod faults;
 mod files;
 mod model;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod support;
 mod values;
 mod writers;

@@ -1,0 +1,177 @@
+//! The command line: every command, option and help text.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args, Parser, Subcommand};
+use clap_complete::Shell;
+use stagefault_properties::profile::{PROFILES, Profile};
+use stagefault_properties::shrink::DEFAULT_ATTEMPTS;
+use stagefault_stores::flaws::Flaw;
+
+use crate::help;
+use crate::stores::{Choice, StoreName};
+
+/// Finds the bugs that lose or corrupt an agent session.
+///
+/// Stagefault runs random operations against a staging/promote store, holds every
+/// completion and every raw row against a reference model, and shrinks what fails to a
+/// short schedule that anybody can replay. Without a command it is `stagefault run`.
+#[derive(Debug, Parser)]
+#[command(name = "stagefault", version, after_help = help::stagefault())]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Say on standard error what is being done; twice and thrice: more of it. RUST_LOG,
+    /// such as `stagefault=debug,sqlx=info`, says of which parts.
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 100)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run random episodes against a store until something fails or the time is over
+    #[command(long_about = help::RUN_ABOUT, after_help = help::run())]
+    Run(RunArguments),
+    /// Replay schedules, and say of each whether it held
+    #[command(long_about = help::REPLAY_ABOUT, after_help = help::replay())]
+    Replay(ReplayArguments),
+    /// Shrink a failing schedule to a short one that fails in the same way
+    #[command(long_about = help::SHRINK_ABOUT, after_help = help::shrink())]
+    Shrink(ShrinkArguments),
+    /// Print a completion script for a shell
+    #[command(after_help = help::completions())]
+    Completions {
+        /// The shell that is to complete the command line of stagefault
+        shell: Shell,
+    },
+}
+
+impl Command {
+    /// `stagefault run`, as if it were written alone.
+    pub fn when_none_is_named() -> Self {
+        Cli::parse_from(["stagefault", "run"]).command.expect("it is named")
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// The store under test
+    #[arg(long, value_name = "NAME", default_value_t = StoreName::Sqlite, value_enum)]
+    pub store: StoreName,
+    /// End after so many operations
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub ops: Option<u64>,
+    /// End after this time, such as 90s, 10m or 8h [default: 60s, unless --ops is given]
+    #[arg(
+        long = "for",
+        value_name = "DURATION",
+        value_parser = parse_duration,
+        conflicts_with = "ops"
+    )]
+    pub duration: Option<Duration>,
+    /// What all random choices follow from; the same seed makes the same operations
+    /// [default: a random one, which is printed]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// What the schedules are made of
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = Profile::standard().name,
+        value_parser = profile_parser()
+    )]
+    pub profile: &'static Profile,
+    /// Plant this bug in the store, to see it caught (needs a build with the cargo feature `flaws`)
+    #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
+    pub flaw: Option<Flaw>,
+    /// The folder for the run's artifacts; it is made, or it is there and empty
+    /// [default: stagefault-runs/TIME-SEED]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReplayArguments {
+    /// Schedules, or folders of them
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub against: Against,
+}
+
+#[derive(Debug, Args)]
+pub struct ShrinkArguments {
+    /// The schedule
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub against: Against,
+    /// Where the shrunk schedule goes [default: NAME.shrunk.json, beside NAME.json]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replay at most so many candidates
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_ATTEMPTS)]
+    pub attempts: u32,
+}
+
+/// What a schedule is replayed against.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Against {
+    /// The store under test [default: the one that the schedule comes from, else sqlite]
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub store: Option<StoreName>,
+    /// Plant this bug in the store (needs a build with the cargo feature `flaws`)
+    #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
+    pub flaw: Option<Flaw>,
+}
+
+impl RunArguments {
+    /// The store and its flaw.
+    pub fn choice(&self) -> Choice {
+        Choice { store: self.store, flaw: self.flaw }
+    }
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("it must be longer than nothing".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(format!("{error}; write it as in 90s, 10m or 8h")),
+    }
+}
+
+fn profile_parser() -> impl TypedValueParser<Value = &'static Profile> {
+    let names = PROFILES.iter().map(|it| PossibleValue::new(it.name).help(it.about));
+    PossibleValuesParser::new(names)
+        .map(|name| Profile::from_name(&name).expect("it is one of the possible values"))
+}
+
+fn flaw_parser() -> impl TypedValueParser<Value = Flaw> {
+    PossibleValuesParser::new(Flaw::ALL.map(Flaw::name))
+        .map(|name| Flaw::from_name(&name).expect("it is one of the possible values"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples_in_its_help() {
+        for command in Cli::command().get_subcommands() {
+            let after = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(after.contains("Examples:"), "{}", command.get_name());
+        }
+    }
+}

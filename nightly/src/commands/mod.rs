@@ -1,0 +1,6 @@
+//! The commands, a file each. Each answers with the exit status or an error.
+
+pub mod completions;
+pub mod replay;
+pub mod run;
+pub mod shrink;

@@ -1,0 +1,49 @@
+//! `stagefault shrink`: from a failing schedule to a short one that fails in the same way.
+
+use stagefault_properties::shrink::Failing;
+
+use crate::cli::ShrinkArguments;
+use crate::commands::replay::{Verdict, replay_one};
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::shrinking::{self, End};
+use crate::signals::Signals;
+use crate::stores::Stores;
+use crate::{artifacts, print, report, schedules};
+
+/// Shrinks the schedule, and writes the result beside it.
+///
+/// # Errors
+/// That the file is no schedule, the store could not be used, or the result not written.
+pub async fn shrink(arguments: &ShrinkArguments, signals: &Signals) -> Result<Exit, CommandError> {
+    let found = schedules::read(&arguments.file, arguments.against)?;
+    let out = arguments.out.clone().unwrap_or_else(|| schedules::shrunk_beside(&found.path));
+    artifacts::may_replace(&out)?;
+    let (path, store) = (found.path.display(), found.choice.store);
+    let stores = Stores::temporary(found.choice)?;
+    let violation = match replay_one(&found, &stores, signals).await? {
+        Verdict::Violation(violation) => violation,
+        Verdict::Held => {
+            print::result(format_args!("held: {path} on {store}; there is nothing to shrink"))?;
+            return Ok(Exit::Held);
+        }
+        Verdict::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
+    };
+    let operations = report::counted(found.schedule.operations.len() as u64, "operation");
+    print::note(format_args!("shrinking {path} on {store}: {operations}"));
+    let recorded = Failing { schedule: found.schedule, violation };
+    let shrinking =
+        shrinking::shrink(stores.namespaces(), recorded.clone(), arguments.attempts, signals).await;
+    stores.remove();
+    let seen_again = !matches!(shrinking.end, End::Passes);
+    let written = if seen_again {
+        artifacts::write(&out, &shrinking.best.schedule.to_json())
+    } else {
+        Ok(())
+    };
+    // What it came to is printed also when it cannot be written: it may have taken hours.
+    let replayed = if seen_again && written.is_ok() { &out } else { &found.path };
+    let replay = report::replay_command(replayed, found.choice);
+    print::result(report::shrunk(&recorded, &shrinking, &replay))?;
+    written.map(|()| Exit::Violation)
+}

@@ -1,0 +1,128 @@
+//! Why a command could not do its work, in one line that says what to do.
+
+use std::io::{self, ErrorKind};
+use std::path::PathBuf;
+
+use stagefault_models::{BackendError, ScheduleError};
+use stagefault_properties::violation::EpisodeError;
+
+use crate::exit::Exit;
+
+/// Why a command could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// A flaw is asked of a build that has none.
+    #[error("this build has no flaws to plant; run: cargo run --release --features flaws -- {0}")]
+    NoFlawsInBuild(String),
+    /// Files that are no schedules; all of them.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))]
+    BadSchedules(Vec<BadSchedule>),
+    /// The folder for a run is somebody's.
+    #[error("{0} is there already and is not empty; name another folder with --out")]
+    FolderInUse(PathBuf),
+    /// A file or folder is not to be replaced.
+    #[error("{0} is there already and is not a {1}; name another place with --out")]
+    InTheWay(PathBuf, &'static str),
+    /// A file or folder cannot be written.
+    #[error("cannot write {path}: {error}{advice}", advice = advice(.error))]
+    Write {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A temporary folder cannot be made.
+    #[error("cannot make a folder in {folder} for the store: {error}; TMPDIR names another place")]
+    Temporary {
+        /// The folder for temporary files.
+        folder: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Standard output cannot be written.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// The store got into trouble.
+    #[error("{place}: {error}")]
+    Episode {
+        /// Where in the run, or in which schedule.
+        place: String,
+        /// The trouble.
+        error: EpisodeError,
+    },
+    /// Stagefault itself is wrong.
+    #[error("stagefault has a bug: {0}; please report it, with the command line")]
+    Panicked(String),
+    /// The machine refused something that a command cannot do without.
+    #[error("cannot {doing}: {reason}")]
+    System {
+        /// What it was wanted for.
+        doing: &'static str,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// A file that is not a schedule, or none at all.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct BadSchedule {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: Problem,
+}
+
+/// What is wrong with a file that should be a schedule.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It is not text.
+    #[error("not a schedule: it is not UTF-8 text")]
+    NotText,
+    /// It is something else.
+    #[error(transparent)]
+    NotASchedule(#[from] ScheduleError),
+    /// A folder with nothing to replay.
+    #[error("holds no schedule; schedules are files of format \"stagefault.schedule/1\"")]
+    NoSchedules,
+    /// Its origin names a store that this build does not have.
+    #[error("it comes from the store {0:?}, which this build does not have; choose with --store")]
+    UnknownStore(String),
+}
+
+impl CommandError {
+    /// The exit status that it stands for.
+    pub fn exit(&self) -> Exit {
+        match self {
+            CommandError::NoFlawsInBuild(_)
+            | CommandError::BadSchedules(_)
+            | CommandError::FolderInUse(_)
+            | CommandError::InTheWay(..) => Exit::Usage,
+            CommandError::Write { .. }
+            | CommandError::Temporary { .. }
+            | CommandError::Output(_)
+            | CommandError::Backend(_)
+            | CommandError::Episode { .. }
+            | CommandError::Panicked(_)
+            | CommandError::System { .. } => Exit::CouldNotRun,
+        }
+    }
+}
+
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+            "; make room, or name another place with --out"
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "; name a place that can be written with --out"
+        }
+        _ => "; name another place with --out",
+    }
+}

@@ -1,0 +1,92 @@
+//! The longer help texts: what a command does in full, examples, and what the exit status
+//! says.
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0    all that was run held
+  1    a violation: the store broke the contract
+  2    usage: the arguments, or a file that they name, cannot be used
+  3    could not run: store unreachable, disk full, folder not writable
+  130  interrupted by Ctrl-C (143: by SIGTERM); what had run until then held";
+
+/// After the help of the command as a whole.
+pub fn stagefault() -> String {
+    let examples =
+        "  stagefault                              a minute against the embedded sqlite store
+  stagefault run --for 8h                 a night
+  stagefault replay failures/             what failed once, again
+  stagefault shrink failing.json          the few operations that matter";
+    format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
+}
+
+pub const RUN_ABOUT: &str = "\
+Run random episodes against a store until something fails or the time is over.
+
+An episode is a few hundred operations on fresh sessions, drawn from a seed of its own \
+that follows from the run's seed and the episode's number. Every completion, session and \
+raw row is held against the reference model. One episode in 64, beginning with the \
+first, closes the store and opens it again before it compares.
+
+The artifacts are in the run's folder: run.json before the first operation, summary.json \
+at the end, and of a failure failures/1/ with schedule.json as it was recorded, \
+violation.json, shrunk.json and explanation.txt. The store itself lives in the run's \
+folder too and is removed at the end, also after a failure: the schedule brings the \
+failure back, on a store of its own.
+
+The first Ctrl-C, or SIGTERM, ends the run in order: in an episode at the next operation, \
+and while shrinking with the best schedule so far. The second one ends it at once.";
+
+/// After the help of `run`.
+pub fn run() -> String {
+    let examples = "  stagefault run
+  stagefault run --for 8h --profile promotes
+  stagefault run --ops 100000 --seed 7 --json
+  stagefault run --store memory --flaw version-not-checked";
+    format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
+}
+
+pub const REPLAY_ABOUT: &str = "\
+Replay schedules, and say of each whether it held.
+
+Each schedule runs on a fresh store, with every check. Of a folder, all *.json files in it \
+and below are replayed, in the order of their names, but for stagefault's other documents \
+(run.json and the like), hidden files, and a schedule that has its shrunk form beside it \
+(shrunk.json beside schedule.json, NAME.shrunk.json beside NAME.json). All of them are \
+read first: if one is no schedule, every such file is named and nothing is replayed.";
+
+/// After the help of `replay`.
+pub fn replay() -> String {
+    let examples = "  stagefault replay stagefault-runs/20260102T030405Z-7/failures/1
+  stagefault replay failing.json --store sqlite
+  stagefault replay schedules/";
+    format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
+}
+
+pub const SHRINK_ABOUT: &str = "\
+Shrink a failing schedule to a short one that fails in the same way.
+
+Operations are dropped, writers merged and values simplified, as long as a replay on a \
+fresh store breaks the same invariant by the same operation. Ctrl-C keeps the best \
+schedule so far.";
+
+/// After the help of `shrink`.
+pub fn shrink() -> String {
+    let examples = "  stagefault shrink failing.json
+  stagefault shrink failing.json --store sqlite --out short.json";
+    let exit_status = EXIT_STATUS
+        .replace("all that was run held", "the schedule held: there is nothing to shrink")
+        .replace(
+            "a violation: the store broke",
+            "the schedule was shrunk, and fails: the store broke",
+        );
+    format!("Examples:\n{examples}\n\n{exit_status}")
+}
+
+/// After the help of `completions`.
+pub fn completions() -> String {
+    let examples =
+        "  stagefault completions bash > ~/.local/share/bash-completion/completions/stagefault
+  stagefault completions zsh > ~/.zfunc/_stagefault
+  stagefault completions fish > ~/.config/fish/completions/stagefault.fish";
+    format!("Examples:\n{examples}")
+}

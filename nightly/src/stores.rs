@@ -1,0 +1,148 @@
+//! From a store's name on the command line to namespaces of it.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use clap::ValueEnum;
+use serde::Serialize;
+use stagefault_models::BoxedNamespaces;
+use stagefault_stores::flaws::{Flaw, Flaws};
+use stagefault_stores::memory::MemoryNamespaces;
+use stagefault_stores::sqlite::SqliteNamespaces;
+use tempfile::TempDir;
+
+use crate::error::CommandError;
+use crate::{artifacts, print};
+
+/// A store that this build has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreName {
+    /// Striped locks in this process's memory: the fastest, to try the lanes themselves
+    Memory,
+    /// SQLite, built in, with a file of its own
+    Sqlite,
+}
+
+impl StoreName {
+    /// The store's name on the command line and in a schedule's origin.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            StoreName::Memory => "memory",
+            StoreName::Sqlite => "sqlite",
+        }
+    }
+
+    /// The store of that name.
+    pub fn from_name(name: &str) -> Option<StoreName> {
+        StoreName::value_variants().iter().copied().find(|store| store.as_str() == name)
+    }
+}
+
+impl fmt::Display for StoreName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// What a lane is to run against.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The store.
+    pub store: StoreName,
+    /// The bug planted in it.
+    pub flaw: Option<Flaw>,
+}
+
+impl Choice {
+    /// The bugs to plant.
+    ///
+    /// # Errors
+    /// That this build has none.
+    pub fn flaws(self) -> Result<Flaws, CommandError> {
+        let Some(flaw) = self.flaw else { return Ok(Flaws::none()) };
+        Flaws::planted(flaw).ok_or_else(|| {
+            let arguments: Vec<String> =
+                std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+            CommandError::NoFlawsInBuild(print::shell_line(arguments.iter().map(String::as_str)))
+        })
+    }
+
+    /// The options that choose the same again.
+    pub fn options(self) -> Vec<String> {
+        let mut options = vec!["--store".to_owned(), self.store.to_string()];
+        if let Some(flaw) = self.flaw {
+            options.extend(["--flaw".to_owned(), flaw.to_string()]);
+        }
+        options
+    }
+}
+
+/// Namespaces of a store, and the folder that holds what they keep on disk.
+pub struct Stores {
+    namespaces: BoxedNamespaces,
+    folder: Option<TempDir>,
+}
+
+impl Stores {
+    /// In a folder `store` within this one.
+    ///
+    /// # Errors
+    /// That this build has no flaws, or the folder cannot be written.
+    pub fn within(folder: &Path, choice: Choice) -> Result<Self, CommandError> {
+        Stores::open(choice, || {
+            // Without a random part: the folder is the run's own.
+            let made = tempfile::Builder::new().prefix("store").rand_bytes(0).tempdir_in(folder);
+            let path = folder.join("store");
+            made.map_err(|error| CommandError::Write { path, error: artifacts::bare(error) })
+        })
+    }
+
+    /// In a folder among the system's temporary files.
+    ///
+    /// # Errors
+    /// That this build has no flaws, or there is no room for temporary files.
+    pub fn temporary(choice: Choice) -> Result<Self, CommandError> {
+        Stores::open(choice, || {
+            let made = tempfile::Builder::new().prefix("stagefault-").tempdir();
+            let folder = std::env::temp_dir();
+            made.map_err(|error| CommandError::Temporary { folder, error: artifacts::bare(error) })
+        })
+    }
+
+    fn open(
+        choice: Choice,
+        make_folder: impl FnOnce() -> Result<TempDir, CommandError>,
+    ) -> Result<Self, CommandError> {
+        let flaws = choice.flaws()?;
+        Ok(match choice.store {
+            StoreName::Memory => Stores {
+                namespaces: BoxedNamespaces::new(MemoryNamespaces { flaws }),
+                folder: None,
+            },
+            StoreName::Sqlite => {
+                let folder = make_folder()?;
+                let files = SqliteNamespaces::within(folder.path().to_owned(), flaws);
+                Stores { namespaces: BoxedNamespaces::new(files), folder: Some(folder) }
+            }
+        })
+    }
+
+    /// Where fresh namespaces come from.
+    pub fn namespaces(&self) -> &BoxedNamespaces {
+        &self.namespaces
+    }
+
+    /// Removes all that is left on disk.
+    pub fn remove(self) {
+        let Some(folder) = self.folder else { return };
+        let path = folder.path().to_owned();
+        match folder.close() {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                print::note(format_args!("warning: cannot remove {}: {error}", path.display()));
+            }
+            _ => {}
+        }
+    }
+}
