@@ -14,7 +14,8 @@ use crate::Operation;
 pub struct Schedule {
     /// Always [`Schedule::FORMAT`].
     format: Format,
-    /// Where the schedule came from, for a reader; replay does not need it.
+    /// Where the schedule came from. Replay needs none of it, but takes the store from it
+    /// where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// The operations.

@@ -40,6 +40,9 @@ pub enum Command {
     /// Shrink a failing schedule to a short one that fails in the same way
     #[command(long_about = help::SHRINK_ABOUT, after_help = help::shrink())]
     Shrink(ShrinkArguments),
+    /// Hunt for every planted flaw, and print which the lanes catch
+    #[command(long_about = help::FLAWS_ABOUT, after_help = help::flaws())]
+    Flaws(FlawsArguments),
     /// Print a completion script for a shell
     #[command(after_help = help::completions())]
     Completions {
@@ -117,6 +120,26 @@ pub struct ShrinkArguments {
     /// Replay at most so many candidates
     #[arg(long, value_name = "N", default_value_t = DEFAULT_ATTEMPTS)]
     pub attempts: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct FlawsArguments {
+    /// The store that they are planted in, once for each [default: all]
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub store: Vec<StoreName>,
+    /// The flaw, once for each [default: all]
+    #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
+    pub flaw: Vec<Flaw>,
+    /// Give up on a flaw after so many operations
+    #[arg(long, value_name = "N", default_value_t = 20_000,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub ops: u64,
+    /// Hunt for each flaw from so many seeds: 1, 2 and so on
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    pub seeds: u64,
+    /// Print the matrix as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// What a schedule is replayed against.

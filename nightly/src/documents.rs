@@ -10,7 +10,7 @@ use serde::Serialize;
 use stagefault_properties::tally::Tally;
 use stagefault_properties::violation::Violation;
 
-use crate::commands::run::{Ran, rate};
+use crate::episodes::{Ran, rate};
 use crate::error::CommandError;
 use crate::signals::Signal;
 

@@ -82,6 +82,29 @@ pub fn shrink() -> String {
     format!("Examples:\n{examples}\n\n{exit_status}")
 }
 
+pub const FLAWS_ABOUT: &str = "\
+Hunt for every planted flaw, and print which the lanes catch.
+
+A green run means nothing unless the lanes can fail. Each flaw is a bug planted in a \
+store, most of them modelled on one that was reported in the field. It counts as caught \
+when a run finds a violation within --ops operations from every seed, and the schedule is \
+shrunk to at most two operations more than the shortest that shows it. The canary, a store \
+that always answers wrongly, proves that failures are reported at all.
+
+It needs a build with the cargo feature `flaws`.";
+
+/// After the help of `flaws`.
+pub fn flaws() -> String {
+    let examples = "\
+  stagefault flaws
+  stagefault flaws --seeds 5 --json
+  stagefault flaws --store sqlite --flaw deadline-ignored";
+    let exit_status = EXIT_STATUS
+        .replace("all that was run held", "every flaw was caught, and the canary")
+        .replace("a violation: the store broke the contract", "one was not");
+    format!("Examples:\n{examples}\n\n{exit_status}")
+}
+
 /// After the help of `completions`.
 pub fn completions() -> String {
     let examples =

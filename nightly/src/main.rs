@@ -9,6 +9,7 @@ mod artifacts;
 mod cli;
 mod commands;
 mod documents;
+mod episodes;
 mod error;
 mod exit;
 mod help;
@@ -55,6 +56,9 @@ fn dispatch(command: Command) -> Result<Exit, CommandError> {
         }
         Command::Shrink(arguments) => {
             within_a_runtime(async |signals| commands::shrink::shrink(&arguments, signals).await)
+        }
+        Command::Flaws(arguments) => {
+            within_a_runtime(async |signals| commands::flaws::flaws(&arguments, signals).await)
         }
         Command::Completions { shell } => commands::completions::completions(shell),
     }

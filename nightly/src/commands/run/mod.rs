@@ -1,25 +1,24 @@
 //! `stagefault run`: the sequential lane, episode after episode, and what it leaves behind.
 //!
-//! The story is here; `episodes.rs` has the loop, `failure.rs` what happens to a
-//! violation. Once `run.json` is written, the store's files are removed and `summary.json`
+//! The story is here; `failure.rs` has what happens to a violation. Once `run.json` is written, the store's files are removed and `summary.json`
 //! says how it ended, whatever happens.
 
-mod episodes;
 mod failure;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::artifacts::RunFolder;
 use crate::cli::RunArguments;
 use crate::documents::{RunDocument, Subject, Summary, to_json};
+use crate::episodes::{End, Episodes, Limit};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::signals::Signals;
 use crate::stores::Stores;
 use crate::{print, report, seeds};
-use episodes::{End, Episodes, Limit};
 
-pub use episodes::{Ran, rate};
+/// How long a run goes on when nothing is said.
+const USUALLY: Duration = Duration::from_secs(60);
 
 /// Runs episodes until the limit, a violation or a signal.
 ///
@@ -29,10 +28,11 @@ pub async fn run(arguments: &RunArguments, signals: &Signals) -> Result<Exit, Co
     // Before anything is made on disk.
     arguments.choice().flaws()?;
     let subject = subject(arguments)?;
-    let limit = Limit::of(arguments);
+    let limit = limit(arguments);
     let mut folder = RunFolder::make(arguments.out.as_deref(), subject.started, subject.seed)?;
     let stores = Stores::within(folder.path(), arguments.choice())?;
-    let mut episodes = Episodes::open(&stores, arguments, subject.seed).await?;
+    let mut episodes =
+        Episodes::open(&stores, arguments.store, arguments.profile, subject.seed).await?;
     if let Err(error) = folder.begin(&to_json(&RunDocument::of(&subject))) {
         episodes.close().await;
         return Err(error);
@@ -53,6 +53,14 @@ pub async fn run(arguments: &RunArguments, signals: &Signals) -> Result<Exit, Co
             verdict
         }
         Ok(_) => said.and(verdict),
+    }
+}
+
+/// When the run ends by itself.
+fn limit(arguments: &RunArguments) -> Limit {
+    match arguments.ops {
+        Some(operations) => Limit::Operations(operations),
+        None => Limit::Time(arguments.duration.unwrap_or(USUALLY)),
     }
 }
 

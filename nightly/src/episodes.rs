@@ -1,4 +1,5 @@
-//! The loop of a run: one episode after another on one store, until something ends it.
+//! One episode after another on one store, until something ends it: the loop of `run`,
+//! and of the hunt for a planted flaw.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -15,15 +16,11 @@ use stagefault_properties::shrink::Failing;
 use stagefault_properties::tally::Tally;
 use stagefault_properties::violation::EpisodeError;
 
-use crate::cli::RunArguments;
 use crate::progress::Progress;
 use crate::report::counted;
 use crate::seeds;
 use crate::signals::{Signal, Signals};
 use crate::stores::{StoreName, Stores};
-
-/// How long a run goes on when nothing is said.
-const USUALLY: Duration = Duration::from_secs(60);
 
 /// Out of so many episodes one, beginning with the first, closes a durable store and opens
 /// it again before it compares. That costs more than an episode, and finds what nothing
@@ -81,10 +78,10 @@ impl Episodes {
     /// That the store cannot be used.
     pub async fn open(
         stores: &Stores,
-        arguments: &RunArguments,
+        store: StoreName,
+        profile: &'static Profile,
         seed: u64,
     ) -> Result<Self, BackendError> {
-        let RunArguments { profile, store, .. } = *arguments;
         let backend = stores.namespaces().fresh().await?;
         let lane = Sequential::open(backend, profile.writers, Options::default()).await?;
         let generator = Generator::new(profile);
@@ -197,14 +194,6 @@ pub fn rate(operations: u64, elapsed: Duration) -> u64 {
 }
 
 impl Limit {
-    /// What the arguments say, or a minute.
-    pub fn of(arguments: &RunArguments) -> Self {
-        match (arguments.ops, arguments.duration) {
-            (Some(operations), _) => Limit::Operations(operations),
-            (None, duration) => Limit::Time(duration.unwrap_or(USUALLY)),
-        }
-    }
-
     /// How many operations may still be run.
     fn rest(self, operations: u64, elapsed: Duration) -> u64 {
         match self {
