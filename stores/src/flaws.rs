@@ -1,6 +1,6 @@
 //! Planted bugs: what proves that a green run means something.
 //!
-//! A store asks [`Flaws::has`] at the place where a flaw would live. Without the cargo
+//! A store asks `Flaws::has` at the place where a flaw would live. Without the cargo
 //! feature `flaws` the answer is a constant `false`, and the compiler removes the bug.
 
 use std::fmt;

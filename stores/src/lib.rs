@@ -6,9 +6,11 @@
 //!
 //! - [`memory`]: striped locks; the fastest, to exercise the lanes themselves.
 //! - [`sqlite`]: a real SQLite file, through sqlx; the embedded default.
+//! - [`postgres`]: a schema of a PostgreSQL database, through sqlx.
 //! - [`flaws`]: planted bugs, off by default, that prove that the lanes can fail.
 
 pub mod flaws;
 pub mod memory;
 mod merge;
+pub mod postgres;
 pub mod sqlite;

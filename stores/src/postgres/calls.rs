@@ -1,0 +1,131 @@
+//! Client tool calls: registered once, then submitted or expired, once.
+//!
+//! Each write carries in its WHERE all that it depends on. Where it changed no row, one
+//! read says why; what the read can no longer explain has changed in between, and the
+//! operation goes round again, for its write had no effect.
+
+use sqlx::postgres::PgRow;
+use stagefault_models::{CallState, Id, Millis, Refusal, Reply, Resolution, Value};
+
+use super::failure::Stop;
+use super::planted::{Planting, text};
+use super::row::{Read, call_state, clamped, id, only, optional_text, unsigned};
+use super::run::Run;
+use crate::flaws::Flaw;
+
+/// The lock keeps the session from being deleted before the row is there, and makes the
+/// registration wait for a sweep of the session, or a sweep for it.
+const REGISTER: &str = "
+    INSERT INTO calls (session, call, run, deadline, state)
+    SELECT session, $2, $3, $4, 'pending' FROM sessions WHERE session = $1 FOR KEY SHARE
+    ON CONFLICT (session, call) DO NOTHING";
+
+const REGISTER_FLAW: Planting = (
+    Flaw::RegistrationReopens,
+    "DO NOTHING",
+    "DO UPDATE SET state = 'pending', result = NULL
+     WHERE calls.run = excluded.run AND calls.deadline = excluded.deadline",
+);
+
+const SUBMIT: &str = "
+    UPDATE calls SET state = 'submitted', result = $5
+    WHERE session = $1 AND call = $2 AND run = $3 AND state = 'pending' AND deadline > $4";
+
+const SUBMIT_FLAWS: [Planting; 3] = [
+    (Flaw::DeadlineIgnored, " AND deadline > $4", ""),
+    (Flaw::FenceIgnored, " AND run = $3", ""),
+    (Flaw::SecondResultWins, "state = 'pending'", "state <> 'expired'"),
+];
+
+/// One row if the session is there, of nulls if the call is not.
+const READ: &str = "
+    SELECT calls.run, calls.deadline, calls.state, calls.result
+    FROM sessions LEFT JOIN calls ON calls.session = sessions.session AND calls.call = $2
+    WHERE sessions.session = $1";
+
+/// A call as it is stored.
+struct Known {
+    run: Id,
+    deadline: Millis,
+    state: CallState,
+}
+
+pub(super) async fn register_call(
+    run: &mut Run<'_>,
+    session: &Id,
+    call: &Id,
+    by: &Id,
+    deadline: Millis,
+) -> Result<Reply, Stop> {
+    loop {
+        let register = sqlx::query(text(REGISTER, run.flaws, &[REGISTER_FLAW]))
+            .bind(session.as_str())
+            .bind(call.as_str())
+            .bind(by.as_str())
+            .bind(clamped(deadline));
+        if run.write(register).await?.changes > 0 {
+            return Ok(Reply::Registered);
+        }
+        match read(run, session, call).await? {
+            Some(known) if known.run == *by && known.deadline == deadline => {
+                return Ok(Reply::Registered);
+            }
+            Some(_) => return Err(Refusal::CallConflict.into()),
+            // The session came, or came again, in between.
+            None => {}
+        }
+    }
+}
+
+pub(super) async fn submit_result(
+    run: &mut Run<'_>,
+    session: &Id,
+    call: &Id,
+    by: &Id,
+    result: &Value,
+    now: Millis,
+) -> Result<Reply, Stop> {
+    let json = result.to_json();
+    loop {
+        let submit = sqlx::query(text(SUBMIT, run.flaws, &SUBMIT_FLAWS))
+            .bind(session.as_str())
+            .bind(call.as_str())
+            .bind(by.as_str())
+            .bind(clamped(now))
+            .bind(&json);
+        if run.write(submit).await?.changes > 0 {
+            return Ok(Reply::Submitted);
+        }
+        let known = read(run, session, call).await?.ok_or(Refusal::UnknownCall)?;
+        if known.run != *by {
+            return Err(Refusal::RunFenced { run: known.run }.into());
+        }
+        match known.state {
+            CallState::Submitted(earlier) if earlier == *result => return Ok(Reply::Submitted),
+            CallState::Submitted(_) => return Err(resolved(Resolution::Submitted)),
+            CallState::Expired => return Err(resolved(Resolution::Expired)),
+            CallState::Pending if now >= known.deadline => return Err(Refusal::CallExpired.into()),
+            // It was registered, perhaps again, in between.
+            CallState::Pending => {}
+        }
+    }
+}
+
+fn resolved(resolution: Resolution) -> Stop {
+    Refusal::CallResolved { resolution }.into()
+}
+
+/// The call, if the session has one of this id.
+async fn read(run: &mut Run<'_>, session: &Id, call: &Id) -> Result<Option<Known>, Stop> {
+    let query = sqlx::query(READ).bind(session.as_str()).bind(call.as_str());
+    let rows = run.read(query).await?;
+    let row = only(&rows).ok_or(Refusal::SessionNotFound)?;
+    Ok(known(row)?)
+}
+
+fn known(row: &PgRow) -> Read<Option<Known>> {
+    if optional_text(row, 0)?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Known { run: id(row, 0)?, deadline: unsigned(row, 1)?, state: call_state(row, 2)? }))
+}

@@ -1,0 +1,65 @@
+//! The postgres store against its promises: what the contract says, also of many writers
+//! at once, and what a server, a lock, a deadline and a caller that goes away do to it.
+//!
+//! All tests share one throw-away server, started before the first of them. Where there is
+//! none to be had, they show as ignored at a desk, and fail where `CI=true`.
+
+mod access;
+mod cuts;
+mod deadlines;
+mod model;
+mod races;
+mod schemas;
+#[path = "../shared/mod.rs"]
+mod shared;
+mod support;
+mod sweeps;
+mod values;
+mod writers;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use stagefault_chaos::servers::{Options, PostgresServer, ServerError};
+use support::{Server, Test};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let settings = vec![("max_connections".to_owned(), "400".to_owned())];
+    let server = PostgresServer::start(Options { settings, ..Options::default() });
+    let url = server.as_ref().map(PostgresServer::url);
+    let trials = tests().into_iter().map(|(name, test)| trial(name, test, &url)).collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(server);
+    conclusion.exit_code()
+}
+
+/// Every test by its name.
+fn tests() -> Vec<(&'static str, Test)> {
+    [
+        access::tests(),
+        cuts::tests(),
+        deadlines::tests(),
+        model::tests(),
+        races::tests(),
+        schemas::tests(),
+        sweeps::tests(),
+        values::tests(),
+        writers::tests(),
+    ]
+    .concat()
+}
+
+fn trial(name: &'static str, test: Test, url: &Result<String, &ServerError>) -> Trial {
+    match url {
+        Ok(url) => {
+            let server = Server::at(url.clone());
+            Trial::test(name, move || support::run(test, server))
+        }
+        Err(error) => {
+            let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
+            let reason = error.to_string();
+            Trial::test(name, move || Err(Failed::from(reason))).with_ignored_flag(!required)
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Two writers who meet in one session, by chance and at a chosen moment.
+
+use std::sync::Mutex;
+
+use stagefault_models::{
+    Backend, Completion, Hook, Operation, Point, Refusal, Reply, Scope, Status, Store, Value,
+};
+use stagefault_stores::postgres::{PostgresBackend, PostgresStore};
+
+use crate::shared::hold::Once;
+use crate::support::*;
+
+tests![
+    a_stage_is_applied_or_refused_and_never_lost,
+    staging_of_another_step_survives_a_promote,
+    what_is_staged_while_a_promote_computes_is_applied,
+    a_promote_overtaken_twice_takes_the_session_first,
+    a_promote_does_not_carry_over_what_a_deleted_session_held,
+    a_discard_counts_what_it_drops,
+    a_status_set_while_a_promote_computes_makes_it_stale,
+    a_deletion_among_writers_leaves_no_row,
+];
+
+async fn with_session(server: &Server) -> (PostgresBackend, PostgresStore, PostgresStore) {
+    let backend = server.schema().await;
+    let (mut one, two) = (handle(&backend).await, handle(&backend).await);
+    done(&mut one, create("s")).await;
+    (backend, one, two)
+}
+
+async fn a_stage_is_applied_or_refused_and_never_lost(server: Server) {
+    let (backend, mut one, mut two) = with_session(&server).await;
+    for version in 1..=60 {
+        let step = format!("t{version}");
+        let (staged, promoted) = tokio::join!(
+            execute(&mut one, stage("s", &step, "c", vec![set(&step, 1)])),
+            done(&mut two, promote("s", &step, version, vec![], vec![])),
+        );
+        let Reply::Promoted { applied, .. } = promoted else { panic!("{promoted:?}") };
+        match staged {
+            Completion::Done(Reply::Staged) => assert_eq!(applied, 1),
+            Completion::Refused(Refusal::StepClosed) => assert_eq!(applied, 0),
+            other => panic!("{other:?}"),
+        }
+        let after = snapshot(&mut two, "s").await;
+        assert!(after.staged.is_empty());
+        assert_eq!(after.state.get(&*step).is_some(), applied == 1);
+    }
+    remove(&server, backend).await;
+}
+
+async fn staging_of_another_step_survives_a_promote(server: Server) {
+    let (backend, mut one, mut two) = with_session(&server).await;
+    for version in 1..=40 {
+        let (step, later) = (format!("t{version}"), format!("u{version}"));
+        tokio::join!(
+            done(&mut one, stage("s", &later, "c", vec![])),
+            done(&mut two, promote("s", &step, version, vec![], vec![])),
+        );
+        assert_eq!(snapshot(&mut two, "s").await.staged.len() as u64, version);
+    }
+    remove(&server, backend).await;
+}
+
+/// Executes an operation while something else happens at one of its points.
+async fn meanwhile(
+    store: &mut PostgresStore,
+    operation: &Operation,
+    point: Point,
+    work: impl Future<Output = ()> + Send,
+) -> Completion {
+    let hook = Once::at(point, work);
+    store.execute(operation, &Scope { hook: Some(&hook), ..Scope::default() }).await
+}
+
+async fn what_is_staged_while_a_promote_computes_is_applied(server: Server) {
+    let (backend, mut one, mut two) = with_session(&server).await;
+    done(&mut one, stage("s", "t", "early", vec![set("early", 1)])).await;
+    for point in [Point::Statement(1), Point::BeforeCommit] {
+        let version = snapshot(&mut two, "s").await.version;
+        let step = format!("t{version}");
+        let promote = promote("s", &step, version, vec![], vec![]);
+        let late = async {
+            done(&mut two, stage("s", &step, "late", vec![set(&step, 1)])).await;
+        };
+        let promoted = meanwhile(&mut one, &promote, point, late).await;
+        let reply = Reply::Promoted { version: version + 1, applied: 1, appended: 0 };
+        assert_eq!(promoted, Completion::Done(reply));
+        assert!(snapshot(&mut two, "s").await.state.get(&*step).is_some());
+    }
+    remove(&server, backend).await;
+}
+
+/// Stages one more call after each of the first statements, and notes all points.
+struct Overtaking {
+    other: tokio::sync::Mutex<PostgresStore>,
+    points: Mutex<Vec<Point>>,
+}
+
+impl Hook for Overtaking {
+    fn reached(&self, point: Point) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            if let Point::Statement(number @ 1..=2) = point {
+                let mut other = self.other.lock().await;
+                done(&mut *other, stage("s", "t", &format!("c{number}"), vec![])).await;
+            }
+            self.points.lock().expect("nobody panicked").push(point);
+        })
+    }
+}
+
+async fn a_promote_overtaken_twice_takes_the_session_first(server: Server) {
+    let (backend, mut one, two) = with_session(&server).await;
+    let hook = Overtaking { other: two.into(), points: Mutex::default() };
+    let scope = Scope { hook: Some(&hook), ..Scope::default() };
+    let messages = vec![message("m", 1)];
+    let promoted = one.execute(&promote("s", "t", 1, vec![], messages), &scope).await;
+    let reply = Reply::Promoted { version: 2, applied: 2, appended: 1 };
+    assert_eq!(promoted, Completion::Done(reply));
+    let reached = hook.points.into_inner().expect("nobody panicked");
+    let expected = [
+        Point::Acquire,
+        Point::Statement(1),
+        Point::BeforeCommit,
+        Point::Statement(2),
+        Point::BeforeCommit,
+        Point::Begin,
+        Point::Statement(3),
+        Point::Statement(4),
+        Point::Statement(5),
+        Point::BeforeCommit,
+        Point::Reply,
+    ];
+    assert_eq!(reached, expected);
+    remove(&server, backend).await;
+}
+
+async fn a_promote_does_not_carry_over_what_a_deleted_session_held(server: Server) {
+    // Created again, the session comes to the same version by as many writes, or fewer.
+    for more_writes in 0..3 {
+        let (backend, mut one, mut two) = with_session(&server).await;
+        done(&mut one, promote("s", "t", 1, vec![set("old", 1)], vec![])).await;
+        for number in 0..more_writes {
+            done(&mut one, stage("s", "x", &format!("c{number}"), vec![])).await;
+        }
+        let again = async {
+            done(&mut two, delete("s")).await;
+            done(&mut two, create("s")).await;
+            done(&mut two, promote("s", "t", 1, vec![set("new", 1)], vec![])).await;
+        };
+        let operation = promote("s", "u", 2, vec![set("k", 1)], vec![]);
+        let promoted = meanwhile(&mut one, &operation, Point::Statement(1), again).await;
+        let reply = Reply::Promoted { version: 3, applied: 0, appended: 0 };
+        assert_eq!(promoted, Completion::Done(reply));
+        let state = snapshot(&mut one, "s").await.state;
+        assert_eq!(state.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>(), ["k", "new"]);
+        remove(&server, backend).await;
+    }
+}
+
+async fn a_discard_counts_what_it_drops(server: Server) {
+    let (backend, mut one, mut two) = with_session(&server).await;
+    done(&mut one, stage("s", "t", "a", vec![])).await;
+    let discard = Operation::Discard { session: "s".into(), step: "t".into() };
+    let late = async {
+        done(&mut two, stage("s", "t", "b", vec![])).await;
+    };
+    let discarded = meanwhile(&mut one, &discard, Point::BeforeCommit, late).await;
+    assert_eq!(discarded, Completion::Done(Reply::Discarded { calls: 2 }));
+    assert!(snapshot(&mut one, "s").await.staged.is_empty());
+    remove(&server, backend).await;
+}
+
+async fn a_status_set_while_a_promote_computes_makes_it_stale(server: Server) {
+    let (backend, mut one, mut two) = with_session(&server).await;
+    let set_status = Operation::CompareAndSetStatus {
+        session: "s".into(),
+        from: vec![Status::Active],
+        to: Status::Interrupted,
+    };
+    let late = async {
+        done(&mut two, set_status).await;
+    };
+    let operation = promote("s", "t", 1, vec![], vec![]);
+    let promoted = meanwhile(&mut one, &operation, Point::BeforeCommit, late).await;
+    assert_eq!(promoted, Completion::Refused(Refusal::StaleState { expected: 1, current: 2 }));
+    remove(&server, backend).await;
+}
+
+/// Everything that leaves a row, on a session that comes and goes.
+fn leaving_a_row(number: usize) -> Operation {
+    let name = format!("n{number}");
+    let (session, call, run) = ("s".into(), name.as_str().into(), name.as_str().into());
+    match number % 5 {
+        0 => stage("s", &name, "c", vec![]),
+        1 => append("s", vec![message(&name, Value::Null)]),
+        2 => Operation::RegisterCall { session, call, run, deadline: 5 },
+        3 => Operation::BeginRun { session, run },
+        _ => promote("s", &name, 1, vec![], vec![message(&name, Value::Null)]),
+    }
+}
+
+async fn a_deletion_among_writers_leaves_no_row(server: Server) {
+    let (backend, mut one, _) = with_session(&server).await;
+    at_once(&backend, 6, |writer, mut store| async move {
+        for round in 0..30 {
+            let operation = match writer {
+                0 if round % 2 == 0 => delete("s"),
+                0 => create("s"),
+                _ => leaving_a_row(writer + round),
+            };
+            match execute(&mut store, operation).await {
+                Completion::Done(_) | Completion::Refused(_) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    })
+    .await;
+    let audit = backend.audit(&["s".into()]).await.expect("an audit");
+    let rows = &audit["s"];
+    assert!(rows.head.is_some());
+    let turns: Vec<u64> = rows.runs.iter().map(|(turn, _)| *turn).collect();
+    assert_eq!(turns, (1..=turns.len() as u64).collect::<Vec<_>>());
+    done(&mut one, delete("s")).await;
+    assert!(backend.audit(&["s".into()]).await.expect("an audit").is_empty());
+    remove(&server, backend).await;
+}
