@@ -20,9 +20,9 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
-use stagefault_models::{BackendError, Invariant, Namespaces, Schedule};
+use stagefault_models::{Backend, BackendError, Invariant, Namespaces, Schedule};
 use tokio::runtime::Runtime;
 
 use crate::profile::Profile;
@@ -106,6 +106,9 @@ pub enum PropertyError {
         /// What was seen.
         violation: Box<Violation>,
     },
+    /// The store could not be started at all.
+    #[error("the store is not available: {0}")]
+    Unavailable(BackendError),
     /// Kept schedules could not be read or written.
     #[error(transparent)]
     Kept(#[from] KeptError),
@@ -118,15 +121,26 @@ pub enum PropertyError {
 }
 
 impl<N: Namespaces> Suite<N> {
+    /// Finds out whether the store can be started.
+    ///
+    /// # Errors
+    /// [`PropertyError::Unavailable`], with the reason.
+    pub fn available(&self) -> Result<(), PropertyError> {
+        self.start(&runtime()?)
+    }
+
+    fn start(&self, runtime: &Runtime) -> Result<(), PropertyError> {
+        let started = runtime.block_on(async { self.namespaces.fresh().await?.remove().await });
+        started.map_err(PropertyError::Unavailable)
+    }
+
     /// Holds the store to a property.
     ///
     /// # Errors
     /// The violation that was found, or that the store could not be used.
     pub fn check(&self, property: &Property) -> Result<(), PropertyError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| PropertyError::Harness(format!("no async runtime: {error}")))?;
+        let runtime = runtime()?;
+        self.start(&runtime)?;
         let folder = self.kept.join(property.invariant.as_str());
         for (path, schedule) in kept::read(&folder)? {
             self.known(&runtime, &path.display().to_string(), &schedule)?;
@@ -246,23 +260,30 @@ impl<N: Namespaces + Clone + 'static> Suite<N> {
                 namespaces: self.namespaces.clone(),
                 kept: self.kept.clone(),
             };
-            Trial::test(format!("{}::{}", self.store, property.invariant), move || {
-                suite.check(&property).map_err(|error| Failed::from(error.to_string()))
-            })
+            let name = format!("{}::{}", self.store, property.invariant);
+            Trial::ignorable_test(name, move || outcome(suite.check(&property)))
         };
         PROPERTIES.into_iter().map(trial).collect()
     }
 }
 
-/// Tests for a store that could not be started: ignored at a desk, failures under `CI=true`.
-pub fn unavailable(store: &'static str, error: &BackendError) -> Vec<Trial> {
+/// What a test answers: a store that could not be started is ignored at a desk, and fails
+/// under `CI=true`.
+///
+/// # Errors
+/// What the store was found to be guilty of, for the harness.
+pub fn outcome(checked: Result<(), PropertyError>) -> Result<Completion, Failed> {
     let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
-    let trial = |property: Property| {
-        let reason = error.to_string();
-        Trial::test(format!("{store}::{}", property.invariant), move || Err(Failed::from(reason)))
-            .with_ignored_flag(!required)
-    };
-    PROPERTIES.into_iter().map(trial).collect()
+    match checked {
+        Ok(()) => Ok(Completion::Completed),
+        Err(PropertyError::Unavailable(error)) if !required => Ok(Completion::ignored_with(error)),
+        Err(error) => Err(Failed::from(error.to_string())),
+    }
+}
+
+fn runtime() -> Result<Runtime, PropertyError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| PropertyError::Harness(format!("no async runtime: {error}")))
 }
 
 fn config() -> Config {

@@ -3,24 +3,30 @@
 use std::path::PathBuf;
 
 use libtest_mimic::Trial;
-use stagefault_properties::suite::{self, Suite};
+use stagefault_models::Namespaces;
+use stagefault_properties::suite::Suite;
 use stagefault_stores::flaws::Flaws;
 use stagefault_stores::memory::MemoryNamespaces;
 use stagefault_stores::sqlite::SqliteNamespaces;
 
+use crate::postgres::Postgres;
+
 /// Every property on every store.
 pub fn trials() -> Vec<Trial> {
-    let mut trials = Vec::new();
-    let memory = MemoryNamespaces { flaws: Flaws::none() };
-    trials.extend(Suite { store: "memory", namespaces: memory, kept: kept("memory") }.trials());
-    match SqliteNamespaces::temporary(Flaws::none()) {
-        Ok(sqlite) => {
-            let suite = Suite { store: "sqlite", namespaces: sqlite, kept: kept("sqlite") };
-            trials.extend(suite.trials());
-        }
-        Err(error) => trials.extend(suite::unavailable("sqlite", &error)),
-    }
-    trials
+    let flaws = Flaws::none();
+    [
+        on("memory", MemoryNamespaces { flaws }),
+        on("sqlite", SqliteNamespaces::temporary(flaws).expect("a temporary folder")),
+        on("postgres", Postgres { flaws }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Every property on this store.
+fn on<N: Namespaces + Clone + 'static>(store: &'static str, namespaces: N) -> Vec<Trial> {
+    Suite { store, namespaces, kept: kept(store) }.trials()
 }
 
 /// Where the failing schedules of a store are kept, beside the tests.
