@@ -55,7 +55,7 @@ impl Link {
 
     /// Connects, and sees to it that the schema is ours if it is there.
     async fn connect(&mut self, deadline: Duration) -> Result<(), OpenError> {
-        let options = self.schema.connect_options(timeouts(deadline));
+        let options = self.schema.connect_options(deadline);
         let connection = options.connect().await;
         let unreachable = |error| OpenError::Unreachable(failure("connecting", &error));
         self.connection = Some(connection.map_err(unreachable)?);
@@ -164,7 +164,7 @@ impl Link {
 
 /// How long the server may wait for a lock, and how long be at one statement, so that it
 /// can still say in time that it has given up, and why.
-fn timeouts(deadline: Duration) -> [(&'static str, Duration); 2] {
+pub(super) fn timeouts(deadline: Duration) -> [(&'static str, Duration); 2] {
     // Zero would mean without end, and more than this is not a number for the server.
     let limit = |time: Duration| {
         time.clamp(Duration::from_millis(1), Duration::from_millis(i32::MAX.unsigned_abs().into()))

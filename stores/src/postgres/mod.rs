@@ -32,6 +32,8 @@
 //! each of its statements. What is refused, or finds nothing to write, commits nothing and
 //! so skips `BeforeCommit`. A failure ends the operation where it is.
 //!
+//! **The server.** Written for PostgreSQL 11 and later, tested on 15.
+//!
 //! **Values** are `text`: jsonb would change numbers and refuse some, and json, which keeps
 //! the text, would be parsed by the server for nothing.
 
@@ -58,8 +60,9 @@ mod sweep;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use sqlx::postgres::PgConnectOptions;
 use stagefault_models::audit::Audit;
-use stagefault_models::{Backend, BackendError, Capabilities, Failure, Id};
+use stagefault_models::{Backend, BackendError, Capabilities, Failure, Id, Scope};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
@@ -121,6 +124,12 @@ impl PostgresBackend {
     /// backend and its handles, so that they can be told from others in `pg_stat_activity`.
     pub fn schema(&self) -> &str {
         self.schema.name()
+    }
+
+    /// How the handles connect, for a benchmark that does the same without a store.
+    #[doc(hidden)]
+    pub fn connect_options(&self) -> PgConnectOptions {
+        self.schema.connect_options(Scope::default().deadline)
     }
 
     /// Closes the handles' connections, when each has ended what it is at.

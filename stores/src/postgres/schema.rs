@@ -12,7 +12,7 @@ use sqlx::postgres::{PgConnectOptions, PgRow};
 use sqlx::{AssertSqlSafe, ConnectOptions, Row, raw_sql};
 use stagefault_models::BackendError;
 
-use super::link::{Link, SendError};
+use super::link::{Link, SendError, timeouts};
 use super::options::PostgresOptions;
 
 /// The comment of a schema of ours, with its version.
@@ -78,9 +78,9 @@ impl Schema {
         self.location.clone()
     }
 
-    /// How to connect with these settings beside those that are always made.
-    pub(super) fn connect_options(&self, settings: [(&str, Duration); 2]) -> PgConnectOptions {
-        let settings = settings.map(|(name, time)| (name, time.as_millis()));
+    /// How to connect, for operations with this deadline.
+    pub(super) fn connect_options(&self, deadline: Duration) -> PgConnectOptions {
+        let settings = timeouts(deadline).map(|(name, time)| (name, time.as_millis()));
         self.connect.clone().options(settings)
     }
 

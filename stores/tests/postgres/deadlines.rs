@@ -25,7 +25,7 @@ tests![
     a_promote_repeated_after_its_reply_was_lost_learns_that_its_step_is_closed,
 ];
 
-const DEADLINE: Duration = Duration::from_millis(400);
+const DEADLINE: Duration = Duration::from_millis(800);
 
 /// All points that a promote reaches that nobody overtakes.
 const POINTS: [Point; 4] = [Point::Acquire, Point::Statement(1), Point::BeforeCommit, Point::Reply];
@@ -189,7 +189,7 @@ async fn a_commit_that_takes_longer_than_the_deadline_is_in_doubt_and_may_come_l
     // What is deferred to the commit is not under the server's own timeout.
     let slow = format!(
         "CREATE FUNCTION {schema}.slow() RETURNS trigger LANGUAGE plpgsql
-             AS 'BEGIN PERFORM pg_sleep(1); RETURN NULL; END';
+             AS 'BEGIN PERFORM pg_sleep(2); RETURN NULL; END';
          CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON {schema}.messages
              DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION {schema}.slow()"
     );

@@ -55,9 +55,9 @@ async fn of_sweeps_at_once_each_call_is_listed_once(server: Server) {
     remove(&server, backend).await;
 }
 
-/// A completion that comes too late for a deadline that is soon over.
+/// What becomes of an operation that has not much time.
 async fn hurried(store: &mut PostgresStore, operation: &Operation) -> Completion {
-    let scope = Scope { deadline: Duration::from_millis(200), ..Scope::default() };
+    let scope = Scope { deadline: Duration::from_millis(800), ..Scope::default() };
     store.execute(operation, &scope).await
 }
 
