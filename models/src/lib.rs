@@ -7,12 +7,14 @@
 //! - [`model`]: the reference, [`model::step`], and a whole store of sessions.
 //! - [`invariants`]: what must hold of every operation, stated without the model's help.
 //! - [`backend`]: the traits that a store under test implements.
+//! - [`history`]: what a concurrent run recorded.
 //! - [`schedule`]: the document that every lane writes and replays.
 //! - [`audit`]: raw rows held against the model.
 
 pub mod audit;
 pub mod backend;
 pub mod contract;
+pub mod history;
 pub mod invariants;
 pub mod model;
 pub mod schedule;
@@ -26,6 +28,7 @@ pub use contract::{
     Failure, Id, Message, Millis, Operation, OperationKind, Promote, Reason, Refusal, Reply,
     Resolution, Shared, Snapshot, Stage, StagedMark, Status, Value, Version,
 };
+pub use history::{History, HistoryError, Recorded, Returned};
 pub use invariants::{Invariant, Observation, Seen};
 pub use model::{Session, SessionState, StoreModel};
 pub use schedule::{Entry, Origin, Schedule, ScheduleError};

@@ -1,6 +1,6 @@
 //! The examples of FORMAT.md are what they are said to be.
 
-use stagefault_models::{Change, Completion, Operation, Schedule, Value};
+use stagefault_models::{Change, Completion, History, Operation, Schedule, Value};
 
 const DOCUMENT: &str = include_str!("../../FORMAT.md");
 
@@ -28,6 +28,16 @@ fn the_schedules_shown_parse() {
     assert!(!schedules.is_empty());
     for text in schedules {
         assert_eq!(Schedule::from_json(text).expect(text).to_json(), text, "as it is written");
+    }
+}
+
+#[test]
+fn the_histories_shown_parse() {
+    let histories = examples("history");
+    assert!(!histories.is_empty());
+    for text in histories {
+        let history = History::from_json_lines(text).expect(text);
+        assert_eq!(History::from_json_lines(&history.to_json_lines()).expect(text), history);
     }
 }
 

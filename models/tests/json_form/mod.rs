@@ -4,6 +4,7 @@
 mod document;
 mod errors;
 mod golden;
+mod history;
 mod leniency;
 mod round_trip;
 mod strategies;

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use proptest::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use stagefault_models::{Schedule, Value};
+use stagefault_models::{History, Schedule, Value};
 
 use super::strategies::*;
 
@@ -93,5 +93,17 @@ proptest! {
         let text = schedule.to_json();
         let lines = text.lines().filter(|line| line.starts_with("    {")).count();
         prop_assert_eq!(lines, schedule.operations.len());
+    }
+
+    #[test]
+    fn a_history_round_trips(history in history()) {
+        let text = history.to_json_lines();
+        match History::from_json_lines(&text) {
+            Ok(read) => {
+                prop_assert_eq!(&read, &history, "{}", text);
+                prop_assert_eq!(read.to_json_lines(), text);
+            }
+            Err(error) => prop_assert!(false, "{}: {}", error, text),
+        }
     }
 }

@@ -5,9 +5,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use stagefault_models::{
-    Call, CallState, Cause, Change, CleanedStaging, Completion, Entry, ExpiredCall, Failure, Id,
-    Message, Operation, Origin, Promote, Reason, Refusal, Reply, Resolution, Schedule, Snapshot,
-    Stage, StagedMark, Status, Value,
+    Call, CallState, Cause, Change, CleanedStaging, Completion, Entry, ExpiredCall, Failure,
+    History, Id, Message, Operation, Origin, Promote, Reason, Recorded, Refusal, Reply, Resolution,
+    Returned, Schedule, Snapshot, Stage, StagedMark, Status, Value,
 };
 
 /// Any characters, control characters and those past U+FFFF among them.
@@ -262,5 +262,28 @@ pub fn schedule() -> impl Strategy<Value = Schedule> {
         let mut schedule = Schedule::new(operations);
         schedule.origin = origin;
         schedule
+    })
+}
+
+/// Any history: some writers, each with one operation open at a time, on a clock that jumps.
+pub fn history() -> impl Strategy<Value = History> {
+    let jump = prop_oneof![Just(1u64), 1..1000u64];
+    vec((0..4u32, jump, operation(), completion()), 0..24).prop_map(|events| {
+        let mut history = History::default();
+        let (mut at, mut open) = (0, [None; 4]);
+        for (writer, jump, operation, completion) in events {
+            at += jump;
+            match open[writer as usize].take() {
+                None => {
+                    open[writer as usize] = Some(history.operations.len());
+                    let recorded = Recorded { writer, operation, called: at, returned: None };
+                    history.operations.push(recorded);
+                }
+                Some(place) => {
+                    history.operations[place].returned = Some(Returned { at, completion });
+                }
+            }
+        }
+        history
     })
 }
