@@ -31,4 +31,4 @@ pub use contract::{
 pub use history::{History, HistoryError, Recorded, Returned};
 pub use invariants::{Invariant, Observation, Seen};
 pub use model::{Session, SessionState, StoreModel};
-pub use schedule::{Entry, Origin, Schedule, ScheduleError};
+pub use schedule::{Entry, Fault, Interleaving, Origin, Schedule, ScheduleError};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Operation;
 
-/// Operations and who sends them, in the order in which a sequential lane executes them.
+/// Operations and who sends them, in the order in which they are called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schedule {
@@ -18,8 +18,25 @@ pub struct Schedule {
     /// where none is named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// How the operations overlap; absent: they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interleaving: Option<Interleaving>,
     /// The operations.
     pub operations: Vec<Entry>,
+}
+
+/// How the operations of a concurrent schedule overlap.
+///
+/// They are called in the schedule's order, and a writer has one open at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Interleaving {
+    /// Each as soon as its writer is free; the store and the system decide the rest.
+    Free,
+    /// One turn after another, on one thread: the place of the operation that goes on to
+    /// its next point. The first turn of an operation calls it. A turn that names one that
+    /// cannot be called yet, or has returned, is passed over; and after the last turn the
+    /// operations go on in the schedule's order, each to its end.
+    Turns(Vec<u32>),
 }
 
 /// One operation and its writer.
@@ -30,6 +47,34 @@ pub struct Entry {
     pub writer: u32,
     /// What it sends.
     pub operation: Operation,
+    /// What is made to fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+}
+
+/// A fault that is injected between the writer and its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Fault {
+    /// The operation is not executed, and the writer is told so.
+    NotApplied,
+    /// It is not executed, and the writer is left in doubt.
+    UnknownBefore,
+    /// It is executed, and the writer is left in doubt.
+    UnknownAfter,
+    /// The writer is left in doubt, and the operation is executed when so many others
+    /// were called after it, or when there are no more.
+    UnknownLate {
+        /// How many others.
+        after: u32,
+    },
+}
+
+impl Entry {
+    /// An operation of this writer, with no fault.
+    pub fn new(writer: u32, operation: Operation) -> Self {
+        Entry { writer, operation, fault: None }
+    }
 }
 
 /// Where a schedule came from.
@@ -64,17 +109,42 @@ impl Schedule {
 
     /// A schedule of these operations.
     pub fn new(operations: Vec<Entry>) -> Self {
-        Schedule { format: Format::Version1, origin: None, operations }
+        Schedule { format: Format::Version1, origin: None, interleaving: None, operations }
     }
 
-    /// The same document with other operations.
+    /// The same document with other operations in the same places.
     pub fn with_operations(&self, operations: Vec<Entry>) -> Self {
-        Schedule { operations, origin: self.origin.clone(), ..*self }
+        let (origin, interleaving) = (self.origin.clone(), self.interleaving.clone());
+        Schedule { format: self.format, origin, interleaving, operations }
+    }
+
+    /// Keeps the operations in these places, and the turns that are theirs.
+    pub fn retain(&mut self, kept: impl Fn(usize) -> bool) {
+        let mut places = Vec::with_capacity(self.operations.len());
+        let mut next = 0;
+        for index in 0..self.operations.len() {
+            places.push(kept(index).then_some(next));
+            next += u32::from(kept(index));
+        }
+        if let Some(Interleaving::Turns(turns)) = &mut self.interleaving {
+            let place = |turn: &u32| places.get(*turn as usize).copied().flatten();
+            *turns = turns.iter().filter_map(place).collect();
+        }
+        let mut index = 0;
+        self.operations.retain(|_| {
+            index += 1;
+            places[index - 1].is_some()
+        });
+    }
+
+    /// Whether only the concurrent lane can do all that the schedule says.
+    pub fn is_concurrent(&self) -> bool {
+        self.interleaving.is_some() || self.operations.iter().any(|entry| entry.fault.is_some())
     }
 
     /// A schedule of these operations, all sent by writer 0.
     pub fn of_one_writer(operations: impl IntoIterator<Item = Operation>) -> Self {
-        let entry = |operation| Entry { writer: 0, operation };
+        let entry = |operation| Entry::new(0, operation);
         Schedule::new(operations.into_iter().map(entry).collect())
     }
 
@@ -116,6 +186,10 @@ impl Schedule {
         if let Some(origin) = &self.origin {
             let origin = serde_json::to_string(origin).expect("an origin's keys are strings");
             text += &format!("  \"origin\": {origin},\n");
+        }
+        if let Some(interleaving) = &self.interleaving {
+            let turns = serde_json::to_string(interleaving).expect("turns are numbers");
+            text += &format!("  \"interleaving\": {turns},\n");
         }
         let lines: Vec<String> =
             self.operations.iter().map(|entry| format!("    {}", compact(entry))).collect();

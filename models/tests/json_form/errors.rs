@@ -70,12 +70,12 @@ fn a_document_of_another_version_is_named_by_it_whatever_else_it_holds() {
 fn a_member_that_is_unknown() {
     assert_eq!(
         malformed(r#"{"format":"stagefault.schedule/1","operations":[],"fault":[]}"#),
-        "unknown field `fault`, expected one of `format`, `origin`, `operations` \
-         at line 1"
+        "unknown field `fault`, expected one of `format`, `origin`, `interleaving`, \
+         `operations` at line 1"
     );
     assert_eq!(
         malformed(&of_operation(r#"{"ExpireCalls":{"now":0}},"at":1"#)),
-        "unknown field `at`, expected `writer` or `operation` at line 2"
+        "unknown field `at`, expected one of `writer`, `operation`, `fault` at line 2"
     );
     assert_eq!(
         malformed(&of_operation(r#"{"Touch":{"session":"s","expires":1}}"#)),

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use stagefault_models::contract::MAX_TIME;
 use stagefault_models::{
     Call, CallState, Cause, CleanedStaging, Completion, CompletionKind, Entry, ExpiredCall,
-    Failure, Operation, OperationKind, Origin, Promote, Reason, Refusal, Reply, Resolution,
-    Schedule, Snapshot, StagedMark, Status, Value,
+    Failure, Fault, Interleaving, Operation, OperationKind, Origin, Promote, Reason, Refusal,
+    Reply, Resolution, Schedule, Snapshot, StagedMark, Status, Value,
 };
 
 use crate::words::*;
 
 const SCHEDULE_1: &str = include_str!("../golden/schedule-1.json");
+const CONCURRENT_1: &str = include_str!("../golden/schedule-1-concurrent.json");
 const COMPLETIONS_1: &str = include_str!("../golden/completions-1.json");
 
 #[test]
@@ -25,6 +26,12 @@ fn a_schedule_of_version_1_is_written_as_ever() {
 #[test]
 fn a_schedule_of_version_1_is_read_as_ever() {
     assert_eq!(Schedule::from_json(SCHEDULE_1).expect("version 1"), schedule());
+}
+
+#[test]
+fn a_concurrent_schedule_of_version_1_is_written_and_read_as_ever() {
+    assert_eq!(concurrent().to_json(), CONCURRENT_1);
+    assert_eq!(Schedule::from_json(CONCURRENT_1).expect("version 1"), concurrent());
 }
 
 #[test]
@@ -112,10 +119,25 @@ fn schedule() -> Schedule {
         cleanup(MAX_TIME, 0),
     ];
     let writers = [0, Schedule::MAX_WRITERS - 1].into_iter().cycle();
-    let entry = |(writer, operation)| Entry { writer, operation };
+    let entry = |(writer, operation)| Entry::new(writer, operation);
     let mut schedule = Schedule::new(writers.zip(operations).map(entry).collect());
     let (lane, store, profile) = ("property".into(), "memory".into(), "default".into());
     schedule.origin = Some(Origin { lane, store, profile, seed: u64::MAX, episode: 0 });
+    schedule
+}
+
+/// Every fault, and turns; the faults are told apart by the types.
+fn concurrent() -> Schedule {
+    let faults = [
+        None,
+        Some(Fault::NotApplied),
+        Some(Fault::UnknownBefore),
+        Some(Fault::UnknownAfter),
+        Some(Fault::UnknownLate { after: 2 }),
+    ];
+    let entry = |(writer, fault)| Entry { fault, ..Entry::new(writer, load()) };
+    let mut schedule = Schedule::new((0..).zip(faults).map(entry).collect());
+    schedule.interleaving = Some(Interleaving::Turns(vec![0, 1, 0, 4, u32::MAX]));
     schedule
 }
 

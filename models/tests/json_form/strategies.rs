@@ -5,9 +5,9 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use stagefault_models::{
-    Call, CallState, Cause, Change, CleanedStaging, Completion, Entry, ExpiredCall, Failure,
-    History, Id, Message, Operation, Origin, Promote, Reason, Recorded, Refusal, Reply, Resolution,
-    Returned, Schedule, Snapshot, Stage, StagedMark, Status, Value,
+    Call, CallState, Cause, Change, CleanedStaging, Completion, Entry, ExpiredCall, Failure, Fault,
+    History, Id, Interleaving, Message, Operation, Origin, Promote, Reason, Recorded, Refusal,
+    Reply, Resolution, Returned, Schedule, Snapshot, Stage, StagedMark, Status, Value,
 };
 
 /// Any characters, control characters and those past U+FFFF among them.
@@ -256,13 +256,29 @@ pub fn schedule() -> impl Strategy<Value = Schedule> {
     let origin = (text(), text(), text(), any::<u64>(), any::<u64>()).prop_map(
         |(lane, store, profile, seed, episode)| Origin { lane, store, profile, seed, episode },
     );
-    let entry = (0..Schedule::MAX_WRITERS, operation())
-        .prop_map(|(writer, operation)| Entry { writer, operation });
-    (option::of(origin), vec(entry, 0..6)).prop_map(|(origin, operations)| {
-        let mut schedule = Schedule::new(operations);
-        schedule.origin = origin;
-        schedule
-    })
+    let entry = (0..Schedule::MAX_WRITERS, operation(), option::of(fault()))
+        .prop_map(|(writer, operation, fault)| Entry { writer, operation, fault });
+    (option::of(origin), option::of(interleaving()), vec(entry, 0..6)).prop_map(
+        |(origin, interleaving, operations)| {
+            let mut schedule = Schedule::new(operations);
+            schedule.origin = origin;
+            schedule.interleaving = interleaving;
+            schedule
+        },
+    )
+}
+
+fn interleaving() -> impl Strategy<Value = Interleaving> {
+    prop_oneof![Just(Interleaving::Free), vec(any::<u32>(), 0..6).prop_map(Interleaving::Turns),]
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    prop_oneof![
+        Just(Fault::NotApplied),
+        Just(Fault::UnknownBefore),
+        Just(Fault::UnknownAfter),
+        any::<u32>().prop_map(|after| Fault::UnknownLate { after }),
+    ]
 }
 
 /// Any history: some writers, each with one operation open at a time, on a clock that jumps.

@@ -51,7 +51,7 @@ impl Generator {
         if choices.chance(self.profile.invalid, 1000) {
             invalid::spoil(&self.names, &mut operation, choices);
         }
-        Entry { writer, operation }
+        Entry::new(writer, operation)
     }
 
     fn operation<C: Choices + ?Sized>(&mut self, model: &StoreModel, choices: &mut C) -> Operation {

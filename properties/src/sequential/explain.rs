@@ -40,7 +40,7 @@ impl<B: Backend> Sequential<B> {
     /// A violation shown by the operation recorded last.
     async fn at_operation(&mut self, difference: Difference) -> Violation {
         let mut explanation = Vec::new();
-        let Some((Entry { writer, operation }, earlier)) = self.record.split_last() else {
+        let Some((Entry { writer, operation, .. }, earlier)) = self.record.split_last() else {
             return at_end(difference);
         };
         let index = earlier.len();

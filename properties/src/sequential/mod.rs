@@ -99,7 +99,7 @@ impl<B: Backend> Sequential<B> {
 
     /// Executes the operation recorded last, and compares all that it touched.
     async fn execute_last(&mut self, model: &mut StoreModel) -> Result<(), Difference> {
-        let Some(Entry { writer, operation }) = self.record.last() else { return Ok(()) };
+        let Some(Entry { writer, operation, .. }) = self.record.last() else { return Ok(()) };
         let writer = *writer as usize % self.stores.len();
         let reader = (writer + 1) % self.stores.len();
         let touched = operation.session();

@@ -64,9 +64,8 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
     }
 
     async fn drop_where(&mut self, dropped: impl Fn(usize) -> bool) -> Result<bool, Ended> {
-        let entries = self.best.schedule.operations.iter().enumerate();
-        let kept = entries.filter(|(index, _)| !dropped(*index)).map(|(_, entry)| entry.clone());
-        let plain = self.best.schedule.with_operations(kept.collect());
+        let mut plain = self.best.schedule.clone();
+        plain.retain(|index| !dropped(index));
         let current = with_versions_kept_current(&self.best.schedule, &dropped);
         Ok(self.keep(plain).await? || self.keep(current).await?)
     }
@@ -93,5 +92,7 @@ fn with_versions_kept_current(schedule: &Schedule, dropped: impl Fn(usize) -> bo
         }
         let _ = before.step(&original);
     }
-    schedule.with_operations(operations)
+    let mut kept = schedule.clone();
+    kept.retain(|index| !dropped(index));
+    kept.with_operations(operations)
 }

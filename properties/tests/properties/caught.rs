@@ -101,9 +101,8 @@ fn shows<N: Namespaces>(store: &N, entry: &Entry, schedule: &Schedule) -> Result
 /// Without any one of its operations, the schedule does not show the flaw.
 fn is_shortest<N: Namespaces>(store: &N, entry: &Entry, schedule: &Schedule) -> Result<(), Failed> {
     for dropped in 0..schedule.operations.len() {
-        let mut operations = schedule.operations.clone();
-        operations.remove(dropped);
-        let shorter = schedule.with_operations(operations);
+        let mut shorter = schedule.clone();
+        shorter.retain(|index| index != dropped);
         if let Some(violation) = violation_of(store, &shorter)? {
             return Err(format!("{} shows it without {dropped}: {violation}", entry.flaw).into());
         }
