@@ -96,6 +96,8 @@ pub struct RunArguments {
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub postgres: PostgresArguments,
 }
 
 #[derive(Debug, Args)]
@@ -105,6 +107,8 @@ pub struct ReplayArguments {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub against: Against,
+    #[command(flatten)]
+    pub postgres: PostgresArguments,
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +124,8 @@ pub struct ShrinkArguments {
     /// Replay at most so many candidates
     #[arg(long, value_name = "N", default_value_t = DEFAULT_ATTEMPTS)]
     pub attempts: u32,
+    #[command(flatten)]
+    pub postgres: PostgresArguments,
 }
 
 #[derive(Debug, Args)]
@@ -140,6 +146,8 @@ pub struct FlawsArguments {
     /// Print the matrix as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub postgres: PostgresArguments,
 }
 
 /// What a schedule is replayed against.
@@ -151,6 +159,22 @@ pub struct Against {
     /// Plant this bug in the store (needs a build with the cargo feature `flaws`)
     #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
     pub flaw: Option<Flaw>,
+}
+
+/// The server of the postgres store.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "PostgreSQL")]
+pub struct PostgresArguments {
+    /// Work on this running server, such as postgres://user@localhost:5432, and not on a
+    /// throw-away one. A database that it names must be stagefault's own, or not there yet;
+    /// if it names none, one is made and removed at the end. Leave the password to PGPASSWORD
+    /// or .pgpass [default: the environment variable STAGEFAULT_POSTGRES_URL, if it is set]
+    // Not parsed here, for an error would quote it with its password.
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+    /// Allow this host in the URL although it is another machine; once for each
+    #[arg(long, value_name = "HOST")]
+    pub allow_remote: Vec<String>,
 }
 
 impl RunArguments {

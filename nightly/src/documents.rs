@@ -12,6 +12,7 @@ use stagefault_properties::violation::Violation;
 
 use crate::episodes::{Ran, rate};
 use crate::error::CommandError;
+use crate::secrets;
 use crate::signals::Signal;
 
 /// `run.json`: what was asked for, written before the first operation.
@@ -20,7 +21,7 @@ pub struct RunDocument<'a> {
     pub format: RunFormat,
     /// The version of stagefault.
     pub version: &'static str,
-    /// The command and its arguments.
+    /// The command and its arguments, without passwords.
     pub command: Vec<String>,
     #[serde(flatten)]
     pub subject: &'a Subject,
@@ -32,7 +33,7 @@ impl<'a> RunDocument<'a> {
         RunDocument {
             format: RunFormat::Version1,
             version: env!("CARGO_PKG_VERSION"),
-            command: std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect(),
+            command: secrets::command_line(),
             subject,
         }
     }

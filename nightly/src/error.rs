@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
+use stagefault_chaos::servers::ServerError;
 use stagefault_models::{BackendError, ScheduleError};
 use stagefault_properties::violation::EpisodeError;
 
@@ -14,6 +15,19 @@ pub enum CommandError {
     /// A flaw is asked of a build that has none.
     #[error("this build has no flaws to plant; run: cargo run --release --features flaws -- {0}")]
     NoFlawsInBuild(String),
+    /// A flaw is asked of a store that has no place for it.
+    #[error("the flaw {flaw} cannot be planted in {store}, only in {}", .able.join(", "))]
+    NoPlaceForFlaw {
+        /// The flaw.
+        flaw: &'static str,
+        /// The store.
+        store: &'static str,
+        /// The stores that can have it.
+        able: &'static [&'static str],
+    },
+    /// The same of all that are to be hunted.
+    #[error("none of these flaws can be planted in these stores; leave out --flaw or --store")]
+    NothingToHunt,
     /// Files that are no schedules; all of them.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))]
     BadSchedules(Vec<BadSchedule>),
@@ -42,6 +56,24 @@ pub enum CommandError {
     /// Standard output cannot be written.
     #[error("cannot write to standard output: {0}")]
     Output(io::Error),
+    /// What `--url` says is no URL of a server.
+    #[error("{0}; write it as in postgres://user@localhost:5432")]
+    BadUrl(BackendError),
+    /// A server is named, and nothing needs it.
+    #[error("--url names a PostgreSQL server, and nothing here runs on one; add --store postgres")]
+    UrlWithoutUse,
+    /// The server is another machine's.
+    #[error(
+        "{0} is not this machine, and so may be somebody's; if it is meant, allow it with \
+         --allow-remote {0}"
+    )]
+    RemoteHost(String),
+    /// The running server cannot be used.
+    #[error("{0}{advice}", advice = server_advice(.0))]
+    GivenServer(BackendError),
+    /// There is no throw-away server.
+    #[error("{0}; or name a running server with --url")]
+    NoServer(#[from] ServerError),
     /// The store cannot be used.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -101,16 +133,33 @@ impl CommandError {
     pub fn exit(&self) -> Exit {
         match self {
             CommandError::NoFlawsInBuild(_)
+            | CommandError::NoPlaceForFlaw { .. }
+            | CommandError::NothingToHunt
             | CommandError::BadSchedules(_)
             | CommandError::FolderInUse(_)
-            | CommandError::InTheWay(..) => Exit::Usage,
+            | CommandError::InTheWay(..)
+            | CommandError::BadUrl(_)
+            | CommandError::UrlWithoutUse => Exit::Usage,
             CommandError::Write { .. }
             | CommandError::Temporary { .. }
             | CommandError::Output(_)
+            | CommandError::RemoteHost(_)
+            | CommandError::GivenServer(_)
+            | CommandError::NoServer(_)
             | CommandError::Backend(_)
             | CommandError::Episode { .. }
             | CommandError::Panicked(_)
             | CommandError::System { .. } => Exit::CouldNotRun,
+        }
+    }
+}
+
+fn server_advice(error: &BackendError) -> &'static str {
+    match error {
+        // It says what to do itself.
+        BackendError::NotOurs { .. } => "",
+        BackendError::Unreachable { .. } | BackendError::Damaged { .. } => {
+            "; see to that, or leave --url out to work on a throw-away server"
         }
     }
 }

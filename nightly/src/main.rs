@@ -15,10 +15,12 @@ mod exit;
 mod help;
 mod logging;
 mod panics;
+mod postgres;
 mod print;
 mod progress;
 mod report;
 mod schedules;
+mod secrets;
 mod seeds;
 mod shrinking;
 mod signals;
@@ -28,9 +30,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, PostgresArguments};
 use error::CommandError;
 use exit::Exit;
+use postgres::Postgres;
 use signals::Signals;
 
 fn main() -> ExitCode {
@@ -48,31 +51,47 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<Exit, CommandError> {
     match command {
-        Command::Run(arguments) => {
-            within_a_runtime(async |signals| commands::run::run(&arguments, signals).await)
-        }
-        Command::Replay(arguments) => {
-            within_a_runtime(async |signals| commands::replay::replay(&arguments, signals).await)
-        }
-        Command::Shrink(arguments) => {
-            within_a_runtime(async |signals| commands::shrink::shrink(&arguments, signals).await)
-        }
-        Command::Flaws(arguments) => {
-            within_a_runtime(async |signals| commands::flaws::flaws(&arguments, signals).await)
-        }
+        Command::Run(arguments) => within_a_runtime(&arguments.postgres, async |context| {
+            commands::run::run(&arguments, context).await
+        }),
+        Command::Replay(arguments) => within_a_runtime(&arguments.postgres, async |context| {
+            commands::replay::replay(&arguments, context).await
+        }),
+        Command::Shrink(arguments) => within_a_runtime(&arguments.postgres, async |context| {
+            commands::shrink::shrink(&arguments, context).await
+        }),
+        Command::Flaws(arguments) => within_a_runtime(&arguments.postgres, async |context| {
+            commands::flaws::flaws(&arguments, context).await
+        }),
         Command::Completions { shell } => commands::completions::completions(shell),
     }
 }
 
-/// Does the work on this thread, with signals in our hands.
+/// What every command has that works on stores.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Whether it is to end.
+    pub signals: &'a Signals,
+    /// Where the postgres store finds its server.
+    pub postgres: &'a Postgres,
+}
+
+/// Does the work on this thread, with signals in our hands, and then removes whatever
+/// server or database it needed.
 fn within_a_runtime(
-    work: impl AsyncFnOnce(&Signals) -> Result<Exit, CommandError>,
+    arguments: &PostgresArguments,
+    work: impl AsyncFnOnce(Context<'_>) -> Result<Exit, CommandError>,
 ) -> Result<Exit, CommandError> {
     let refused = |doing| {
         move |error: std::io::Error| CommandError::System { doing, reason: error.to_string() }
     };
+    let postgres = Postgres::of(arguments)?;
     let signals = Signals::install().map_err(refused("wait for signals"))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(refused("start a runtime"))?;
-    runtime.block_on(work(&signals))
+    runtime.block_on(async {
+        let ended = work(Context { signals: &signals, postgres: &postgres }).await;
+        postgres.close().await;
+        ended
+    })
 }

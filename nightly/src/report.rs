@@ -8,9 +8,10 @@ use stagefault_models::Schedule;
 use stagefault_properties::shrink::Failing;
 
 use crate::documents::{Outcome, Subject, Summary};
+use crate::postgres::Postgres;
 use crate::print;
 use crate::shrinking::{End, Shrinking};
-use crate::stores::Choice;
+use crate::stores::{Choice, StoreName};
 
 /// Schedules are shown up to this many operations, each up to so many characters.
 const MOST_OPERATIONS: usize = 40;
@@ -55,7 +56,12 @@ pub fn seconds(time: Duration) -> String {
 }
 
 /// How a shrink went, what it came to, and how to see that again.
-pub fn shrunk(recorded: &Failing, shrinking: &Shrinking, replay: &str) -> String {
+pub fn shrunk(
+    recorded: &Failing,
+    shrinking: &Shrinking,
+    replay: &str,
+    postgres: &Postgres,
+) -> String {
     let (before, after) = (size(&recorded.schedule), size(&shrinking.best.schedule));
     let attempts = counted(shrinking.attempts.into(), "attempt");
     let how = match &shrinking.end {
@@ -72,9 +78,14 @@ pub fn shrunk(recorded: &Failing, shrinking: &Shrinking, replay: &str) -> String
         }
     };
     format!(
-        "{how}: {before} → {after}\n{operations}\n{violation}\n\nreplay it: {replay}",
+        "{how}: {before} → {after}\n{operations}\n{violation}\n\nreplay it: {replay}{password}",
         operations = operations(&shrinking.best.schedule),
         violation = shrinking.best.violation,
+        password = if postgres.lacks_password() {
+            "\n(the password is left out: set PGPASSWORD)"
+        } else {
+            ""
+        },
     )
 }
 
@@ -99,9 +110,12 @@ fn operations(schedule: &Schedule) -> String {
 }
 
 /// The one command that replays a schedule.
-pub fn replay_command(schedule: &Path, choice: Choice) -> String {
+pub fn replay_command(schedule: &Path, choice: Choice, postgres: &Postgres) -> String {
     let path = schedule.to_string_lossy();
-    let options = choice.options();
+    let mut options = choice.options();
+    if choice.store == StoreName::Postgres {
+        options.extend(postgres.arguments());
+    }
     // As this process was called, for `cargo run` puts no `stagefault` where a shell finds it.
     let program = std::env::args().next().unwrap_or_else(|| "stagefault".to_owned());
     let words = [program.as_str(), "replay", &path].into_iter();

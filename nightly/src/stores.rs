@@ -7,13 +7,16 @@ use std::path::Path;
 use clap::ValueEnum;
 use serde::Serialize;
 use stagefault_models::BoxedNamespaces;
+use stagefault_properties::catalogue;
 use stagefault_stores::flaws::{Flaw, Flaws};
 use stagefault_stores::memory::MemoryNamespaces;
+use stagefault_stores::postgres::PostgresNamespaces;
 use stagefault_stores::sqlite::SqliteNamespaces;
 use tempfile::TempDir;
 
 use crate::error::CommandError;
-use crate::{artifacts, print};
+use crate::postgres::Postgres;
+use crate::{artifacts, print, secrets};
 
 /// A store that this build has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
@@ -23,6 +26,8 @@ pub enum StoreName {
     Memory,
     /// SQLite, built in, with a file of its own
     Sqlite,
+    /// PostgreSQL: a throw-away server made from the programs on this machine, or --url
+    Postgres,
 }
 
 impl StoreName {
@@ -31,6 +36,7 @@ impl StoreName {
         match self {
             StoreName::Memory => "memory",
             StoreName::Sqlite => "sqlite",
+            StoreName::Postgres => "postgres",
         }
     }
 
@@ -59,13 +65,18 @@ impl Choice {
     /// The bugs to plant.
     ///
     /// # Errors
-    /// That this build has none.
+    /// That this build has none, or the store no place for this one.
     pub fn flaws(self) -> Result<Flaws, CommandError> {
         let Some(flaw) = self.flaw else { return Ok(Flaws::none()) };
+        let (store, able) = (self.store.as_str(), catalogue::of(flaw).stores);
+        if !able.contains(&store) {
+            return Err(CommandError::NoPlaceForFlaw { flaw: flaw.name(), store, able });
+        }
         Flaws::planted(flaw).ok_or_else(|| {
-            let arguments: Vec<String> =
-                std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
-            CommandError::NoFlawsInBuild(print::shell_line(arguments.iter().map(String::as_str)))
+            let words = secrets::command_line();
+            CommandError::NoFlawsInBuild(print::shell_line(
+                words.iter().skip(1).map(String::as_str),
+            ))
         })
     }
 
@@ -86,33 +97,40 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// In a folder `store` within this one.
+    /// In a folder `store` within this one, if the store is a file.
     ///
     /// # Errors
-    /// That this build has no flaws, or the folder cannot be written.
-    pub fn within(folder: &Path, choice: Choice) -> Result<Self, CommandError> {
-        Stores::open(choice, || {
+    /// That this build has no flaws, the folder cannot be written, or there is no server.
+    pub async fn within(
+        folder: &Path,
+        choice: Choice,
+        postgres: &Postgres,
+    ) -> Result<Self, CommandError> {
+        let make_folder = || {
             // Without a random part: the folder is the run's own.
             let made = tempfile::Builder::new().prefix("store").rand_bytes(0).tempdir_in(folder);
             let path = folder.join("store");
             made.map_err(|error| CommandError::Write { path, error: artifacts::bare(error) })
-        })
+        };
+        Stores::open(choice, postgres, make_folder).await
     }
 
-    /// In a folder among the system's temporary files.
+    /// In a folder among the system's temporary files, if the store is a file.
     ///
     /// # Errors
-    /// That this build has no flaws, or there is no room for temporary files.
-    pub fn temporary(choice: Choice) -> Result<Self, CommandError> {
-        Stores::open(choice, || {
+    /// That this build has no flaws, there is no room for temporary files, or no server.
+    pub async fn temporary(choice: Choice, postgres: &Postgres) -> Result<Self, CommandError> {
+        let make_folder = || {
             let made = tempfile::Builder::new().prefix("stagefault-").tempdir();
             let folder = std::env::temp_dir();
             made.map_err(|error| CommandError::Temporary { folder, error: artifacts::bare(error) })
-        })
+        };
+        Stores::open(choice, postgres, make_folder).await
     }
 
-    fn open(
+    async fn open(
         choice: Choice,
+        postgres: &Postgres,
         make_folder: impl FnOnce() -> Result<TempDir, CommandError>,
     ) -> Result<Self, CommandError> {
         let flaws = choice.flaws()?;
@@ -125,6 +143,10 @@ impl Stores {
                 let folder = make_folder()?;
                 let files = SqliteNamespaces::within(folder.path().to_owned(), flaws);
                 Stores { namespaces: BoxedNamespaces::new(files), folder: Some(folder) }
+            }
+            StoreName::Postgres => {
+                let schemas = PostgresNamespaces { options: postgres.options().await?, flaws };
+                Stores { namespaces: BoxedNamespaces::new(schemas), folder: None }
             }
         })
     }

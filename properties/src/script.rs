@@ -4,12 +4,24 @@
 //! about filled in: `[create("s"), stage("s", "step", "call", 1, [set("a", 1)])]`.
 
 use stagefault_models::{
-    Change, Id, Message, Millis, Operation, Promote, Schedule, Stage, Status, Value, Version,
+    Change, Entry, Id, Interleaving, Message, Millis, Operation, Promote, Schedule, Stage, Status,
+    Value, Version,
 };
 
 /// A schedule of one writer.
 pub fn schedule<const N: usize>(operations: [Operation; N]) -> Schedule {
     Schedule::of_one_writer(operations)
+}
+
+/// A schedule of several writers, whose operations overlap so; each with its writer.
+pub fn overlapping<const N: usize>(
+    interleaving: Interleaving,
+    operations: [(u32, Operation); N],
+) -> Schedule {
+    let entries = operations.map(|(writer, operation)| Entry::new(writer, operation));
+    let mut schedule = Schedule::new(entries.into());
+    schedule.interleaving = Some(interleaving);
+    schedule
 }
 
 /// Creates a session that never expires.

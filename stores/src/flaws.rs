@@ -42,11 +42,19 @@ pub enum Flaw {
     InterruptNotCleared,
     /// A touch that clears the expiry leaves it.
     ExpiryNotCleared,
+    /// A sweep expires calls by one statement, which sees those that were registered before
+    /// it began, and submitted before it came to them.
+    SweepOfOneUpdate,
+    /// A sweep locks its sessions in the statement that writes, and so writes what was there
+    /// before it had to wait.
+    SweepLocksInTheWrite,
+    /// A promote is guarded by the version, which a stage does not move.
+    PromoteGuardedByVersion,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Flaw; 17] = [
+    pub const ALL: [Flaw; 20] = [
         Flaw::VersionNotChecked,
         Flaw::AppendNotIdempotent,
         Flaw::StagingNotCleared,
@@ -64,6 +72,9 @@ impl Flaw {
         Flaw::StatusNotCompared,
         Flaw::InterruptNotCleared,
         Flaw::ExpiryNotCleared,
+        Flaw::SweepOfOneUpdate,
+        Flaw::SweepLocksInTheWrite,
+        Flaw::PromoteGuardedByVersion,
     ];
 
     /// The flaw's name on the command line.
@@ -86,6 +97,9 @@ impl Flaw {
             Flaw::StatusNotCompared => "status-not-compared",
             Flaw::InterruptNotCleared => "interrupt-not-cleared",
             Flaw::ExpiryNotCleared => "expiry-not-cleared",
+            Flaw::SweepOfOneUpdate => "sweep-of-one-update",
+            Flaw::SweepLocksInTheWrite => "sweep-locks-in-the-write",
+            Flaw::PromoteGuardedByVersion => "promote-guarded-by-version",
         }
     }
 

@@ -9,11 +9,11 @@ use stagefault_properties::violation::{EpisodeError, Violation};
 use crate::cli::ReplayArguments;
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::print;
 use crate::report::counted;
 use crate::schedules::{self, Found};
 use crate::signals::{Signal, Signals};
 use crate::stores::Stores;
+use crate::{Context, print};
 
 /// What became of one schedule.
 pub enum Verdict {
@@ -29,15 +29,20 @@ pub enum Verdict {
 ///
 /// # Errors
 /// That something named is no schedule, or a store could not be used.
-pub async fn replay(arguments: &ReplayArguments, signals: &Signals) -> Result<Exit, CommandError> {
+pub async fn replay(
+    arguments: &ReplayArguments,
+    context: Context<'_>,
+) -> Result<Exit, CommandError> {
+    let Context { signals, postgres } = context;
     let all = schedules::find(&arguments.paths, arguments.against)?;
+    postgres.expect_use(all.iter().map(|found| found.choice.store))?;
     tracing::info!("replaying {} schedules", all.len());
     let mut count = Count { total: all.len(), held: 0, failed: 0, interrupted: signals.received() };
     for found in &all {
         if count.interrupted.is_some() {
             break;
         }
-        let stores = Stores::temporary(found.choice)?;
+        let stores = Stores::temporary(found.choice, postgres).await?;
         let verdict = replay_one(found, &stores, signals).await;
         stores.remove();
         let text = match verdict? {

@@ -7,20 +7,24 @@ use crate::commands::replay::{Verdict, replay_one};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::shrinking::{self, End};
-use crate::signals::Signals;
 use crate::stores::Stores;
-use crate::{artifacts, print, report, schedules};
+use crate::{Context, artifacts, print, report, schedules};
 
 /// Shrinks the schedule, and writes the result beside it.
 ///
 /// # Errors
 /// That the file is no schedule, the store could not be used, or the result not written.
-pub async fn shrink(arguments: &ShrinkArguments, signals: &Signals) -> Result<Exit, CommandError> {
+pub async fn shrink(
+    arguments: &ShrinkArguments,
+    context: Context<'_>,
+) -> Result<Exit, CommandError> {
+    let Context { signals, postgres } = context;
     let found = schedules::read(&arguments.file, arguments.against)?;
+    postgres.expect_use([found.choice.store])?;
     let out = arguments.out.clone().unwrap_or_else(|| schedules::shrunk_beside(&found.path));
     artifacts::may_replace(&out)?;
     let (path, store) = (found.path.display(), found.choice.store);
-    let stores = Stores::temporary(found.choice)?;
+    let stores = Stores::temporary(found.choice, postgres).await?;
     let violation = match replay_one(&found, &stores, signals).await? {
         Verdict::Violation(violation) => violation,
         Verdict::Held => {
@@ -43,7 +47,7 @@ pub async fn shrink(arguments: &ShrinkArguments, signals: &Signals) -> Result<Ex
     };
     // What it came to is printed also when it cannot be written: it may have taken hours.
     let replayed = if seen_again && written.is_ok() { &out } else { &found.path };
-    let replay = report::replay_command(replayed, found.choice);
-    print::result(report::shrunk(&recorded, &shrinking, &replay))?;
+    let replay = report::replay_command(replayed, found.choice, postgres);
+    print::result(report::shrunk(&recorded, &shrinking, &replay, postgres))?;
     written.map(|()| Exit::Violation)
 }

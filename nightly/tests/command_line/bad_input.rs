@@ -21,6 +21,7 @@ fn arguments_that_cannot_be_used_are_refused_before_anything_is_made() {
         ("shrink", &["FILE"]),
         ("shrink x.json --attempts lots", &["lots", "--attempts"]),
         ("completions tcsh", &["tcsh"]),
+        ("run --store postgres --url", &["--url"]),
         ("walk", &["walk"]),
     ];
     let place = Place::new();
@@ -39,7 +40,7 @@ fn arguments_that_cannot_be_used_are_refused_before_anything_is_made() {
 fn an_unknown_name_is_answered_with_the_known_ones() {
     let place = Place::new();
     let ended = place.stagefault("run --store mongo").expect_status(2);
-    assert!(ended.stderr.contains("[possible values: memory, sqlite]"), "{ended:#?}");
+    assert!(ended.stderr.contains("[possible values: memory, sqlite, postgres]"), "{ended:#?}");
     let ended = place.stagefault("run --profile none").expect_status(2);
     assert!(ended.stderr.contains("balanced, promotes, messages"), "{ended:#?}");
     let ended = place.stagefault("run --flaw none").expect_status(2);

@@ -3,11 +3,17 @@
 
 mod bad_input;
 mod flaws;
+mod given_server;
 mod holds;
+mod own_server;
 mod places;
 mod printing;
 mod replaying;
 mod shrinking;
 mod signals;
 mod support;
+// What a server leaves on the machine is looked for as its own tests do it.
+#[path = "../../../chaos/tests/postgres_server/traces.rs"]
+#[allow(dead_code, clippy::unwrap_used, reason = "not all of it is needed here; a test may panic")]
+mod traces;
 mod violations;

@@ -26,7 +26,7 @@ fn from(store: &str, schedule: &str) -> String {
 fn a_schedule_that_holds_exits_0_on_every_store() {
     let place = Place::new();
     place.write("twice.json", APPENDS_TWICE);
-    for store in ["memory", "sqlite"] {
+    for store in ["memory", "sqlite", "postgres"] {
         let ended = place.stagefault(&format!("replay twice.json --store {store}"));
         let stdout = ended.expect_status(0).stdout;
         let line = format!("held       twice.json  (3 operations on {store})\n");

@@ -1,16 +1,12 @@
 //! Ctrl-C and SIGTERM at every moment: whole artifacts, no store, a status that says so.
 
-use std::fs::File;
-use std::io::Write;
-use std::os::fd::OwnedFd;
 use std::process::Stdio;
 
-use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::Signal;
 use stagefault_models::Schedule;
 
 use crate::replaying::CREATES;
-use crate::support::{Place, Running};
+use crate::support::{Place, Running, full_pipe};
 
 #[test]
 fn a_signal_ends_a_run_in_order() {
@@ -82,24 +78,6 @@ fn a_signal_while_a_run_shrinks_leaves_all_artifacts_and_no_store() {
         assert_eq!(place.json("here/summary.json")["outcome"], "violation");
         place.shell(ended.line("replay it")).expect_status(1);
     }
-}
-
-/// The writing end of a pipe that is full: who writes to it stands still.
-fn full_pipe() -> (std::io::PipeReader, OwnedFd) {
-    let (reader, writer) = std::io::pipe().expect("a pipe");
-    let mut writer = File::from(OwnedFd::from(writer));
-    ioctl_fionbio(&writer, true).expect("it is a pipe");
-    for chunk in [4096, 1] {
-        while match writer.write(&vec![b'\n'; chunk]) {
-            Ok(_) => true,
-            Err(error) => {
-                assert_eq!(error.raw_os_error(), Some(Errno::AGAIN.raw_os_error()));
-                false
-            }
-        } {}
-    }
-    ioctl_fionbio(&writer, false).expect("it is a pipe");
-    (reader, writer.into())
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Running the binary in a folder of a test's own.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -33,13 +36,26 @@ pub struct Running {
 
 impl Place {
     pub fn new() -> Self {
-        let temporary = tempfile::tempdir().expect("a folder");
-        Place { folder: tempfile::tempdir().expect("a folder"), temporary }
+        Place { folder: open_to_all(), temporary: open_to_all() }
+    }
+
+    /// The folder for temporary files.
+    pub fn temporary(&self) -> &Path {
+        self.temporary.path()
     }
 
     /// The command with these arguments, not started yet.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_stagefault"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_stagefault")), arguments)
+    }
+
+    /// The same by another copy of the program.
+    pub fn command_of<S: AsRef<OsStr>>(
+        &self,
+        program: &Path,
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command.args(arguments);
         self.settle(&mut command);
         command
@@ -61,7 +77,13 @@ impl Place {
 
     fn settle(&self, command: &mut Command) {
         command.current_dir(self.folder.path()).env("TMPDIR", self.temporary.path());
-        command.env_remove("RUST_LOG").stdin(Stdio::null());
+        command.stdin(Stdio::null());
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name == "RUST_LOG" || name.starts_with("PG") || name.starts_with("STAGEFAULT_") {
+                command.env_remove(&*name);
+            }
+        }
     }
 
     /// Runs the command to its end; the arguments are separated by spaces.
@@ -115,6 +137,33 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<String>) {
             files.push(name.to_string_lossy().into_owned());
         }
     }
+}
+
+/// A new folder in which every user can make things, as in /tmp: a PostgreSQL server is run
+/// by another one than root.
+pub fn open_to_all() -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let everybody = Permissions::from_mode(0o1777);
+    fs::set_permissions(folder.path(), everybody).expect("it is ours");
+    folder
+}
+
+/// The writing end of a pipe that is full: who writes to it stands still.
+pub fn full_pipe() -> (std::io::PipeReader, OwnedFd) {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut writer = File::from(OwnedFd::from(writer));
+    ioctl_fionbio(&writer, true).expect("it is a pipe");
+    for chunk in [4096, 1] {
+        while match writer.write(&vec![b'\n'; chunk]) {
+            Ok(_) => true,
+            Err(error) => {
+                assert_eq!(error.raw_os_error(), Some(Errno::AGAIN.raw_os_error()));
+                false
+            }
+        } {}
+    }
+    ioctl_fionbio(&writer, false).expect("it is a pipe");
+    (reader, writer.into())
 }
 
 /// Runs the command to its end.

@@ -39,6 +39,7 @@
 
 mod audit;
 mod calls;
+mod database;
 mod failure;
 mod guarded;
 mod link;
@@ -67,6 +68,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 
 use crate::flaws::Flaws;
+pub use database::PostgresDatabase;
 use link::Link;
 pub use namespaces::PostgresNamespaces;
 pub use options::PostgresOptions;

@@ -54,20 +54,33 @@ impl PostgresOptions {
         self
     }
 
+    /// The host, if it is another machine that is not allowed.
+    pub fn forbidden_host(&self) -> Option<&str> {
+        let host = self.connect.get_host();
+        let allowed = self.connect.get_socket().is_some()
+            || is_this_machine(host)
+            || self.allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
+        (!allowed).then_some(host)
+    }
+
     /// The options of sqlx, if the host is allowed.
     pub(super) fn allowed(&self) -> Result<&PgConnectOptions, BackendError> {
-        let host = self.connect.get_host();
-        if self.connect.get_socket().is_some()
-            || is_this_machine(host)
-            || self.allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host))
-        {
-            return Ok(&self.connect);
-        }
+        let Some(host) = self.forbidden_host() else { return Ok(&self.connect) };
         let reason = format!("{host} is not this machine; it must be allowed by that name");
         Err(BackendError::Unreachable { location: self.location(), reason })
     }
 
-    /// The server, the database and the user, without the password.
+    /// The database that is named, if one is.
+    pub(super) fn database(&self) -> Option<&str> {
+        self.connect.get_database()
+    }
+
+    /// The same server, in this database.
+    pub(super) fn in_database(&self, name: &str) -> Self {
+        PostgresOptions { connect: self.connect.clone().database(name), ..self.clone() }
+    }
+
+    /// The server, the user, and the database if one is named, without the password.
     pub(super) fn location(&self) -> String {
         let connect = &self.connect;
         let host = match connect.get_socket() {
@@ -75,8 +88,8 @@ impl PostgresOptions {
             None => connect.get_host().to_owned(),
         };
         let (user, port) = (connect.get_username(), connect.get_port());
-        let database = connect.get_database().unwrap_or(user);
-        format!("{user}@{host}:{port}/{database}")
+        let database = connect.get_database().map(|name| format!("/{name}")).unwrap_or_default();
+        format!("{user}@{host}:{port}{database}")
     }
 }
 

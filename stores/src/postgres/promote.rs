@@ -47,6 +47,9 @@ const GUARD: &str = "
         WHERE session = $1 AND revision = $2 RETURNING session
     )";
 
+const GUARD_FLAW: Planting =
+    (Flaw::PromoteGuardedByVersion, "AND revision = $2", "AND version = $2");
+
 const CLEARED: &str = ", cleared AS (
         DELETE FROM staged USING head WHERE staged.session = head.session AND staged.step = $7
     )";
@@ -93,7 +96,7 @@ async fn write_changes(run: &mut Run<'_>, request: &Promote) -> Result<(), Stop>
 
 /// What a promote that is not refused writes.
 struct Plan<'m> {
-    /// The revision that was read.
+    /// The revision that was read, by which the write is guarded.
     revision: i64,
     /// The version that the session moves to.
     version: Version,
@@ -121,7 +124,11 @@ impl<'m> Plan<'m> {
         let new = new_messages(&request.messages, found.messages, flaws)?;
         let staged = in_order(&found.staged, flaws)?;
         Ok(Plan {
-            revision: integer(head, column::REVISION)?,
+            revision: if flaws.has(Flaw::PromoteGuardedByVersion) {
+                integer(head, column::NUMBER)?
+            } else {
+                integer(head, column::REVISION)?
+            },
             version: current + 1,
             state: merged(head, &request.changes, &staged)?,
             applied: staged.len() as u64,
@@ -131,7 +138,7 @@ impl<'m> Plan<'m> {
     }
 
     fn write(self, request: &Promote, flaws: Flaws) -> Query {
-        let mut sql = GUARD.to_owned();
+        let mut sql = planted::text(GUARD, flaws, &[GUARD_FLAW]).as_str().to_owned();
         let others = flaws.has(Flaw::OtherStagingCleared);
         if (self.applied > 0 || others) && !flaws.has(Flaw::StagingNotCleared) {
             sql += planted::text(CLEARED, flaws, &[CLEARED_FLAW]).as_str();

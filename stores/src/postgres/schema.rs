@@ -15,8 +15,8 @@ use stagefault_models::BackendError;
 use super::link::{Link, SendError, timeouts};
 use super::options::PostgresOptions;
 
-/// The comment of a schema of ours, with its version.
-const MARK: &str = "stagefault.postgres/1";
+/// The comment of a schema or database of ours, with its version.
+pub(super) const MARK: &str = "stagefault.postgres/1";
 
 const TABLES: &str = include_str!("schema.sql");
 
@@ -25,7 +25,7 @@ const DROP_TABLES: &str =
     "DROP TABLE runs, calls, staged, messages, sessions; DROP SEQUENCE births";
 
 /// The longest name that PostgreSQL does not cut.
-const LONGEST_NAME: usize = 63;
+pub(super) const LONGEST_NAME: usize = 63;
 
 /// A schema's name, and how to connect to work in it.
 pub(super) struct Schema {
@@ -125,7 +125,7 @@ impl Schema {
 }
 
 /// Whether the name needs no quotes, and so reads the same wherever it is put.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=LONGEST_NAME).contains(&name.len())
         && name.bytes().all(plain)

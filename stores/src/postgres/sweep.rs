@@ -29,6 +29,27 @@ const EXPIRE_CALLS: &str = "
     UPDATE calls SET state = 'expired'
     WHERE session = ANY ($1) AND state = 'pending' AND deadline <= $2 RETURNING session, call";
 
+/// What a sweep with one of these flaws does instead of all this.
+static EXPIRE_CALLS_AT_ONCE: [(Flaw, &str); 2] = [
+    (
+        Flaw::SweepOfOneUpdate,
+        "UPDATE calls SET state = 'expired'
+         WHERE state = 'pending' AND deadline <= $1 RETURNING session, call",
+    ),
+    (
+        Flaw::SweepLocksInTheWrite,
+        "WITH locked AS (
+             SELECT session FROM sessions
+             WHERE session IN (SELECT session FROM calls
+                               WHERE state = 'pending' AND deadline <= $1)
+             ORDER BY session FOR UPDATE
+         )
+         UPDATE calls SET state = 'expired' FROM locked
+         WHERE calls.session = locked.session AND state = 'pending' AND deadline <= $1
+         RETURNING calls.session, calls.call",
+    ),
+];
+
 /// A time to live longer than `now` leaves a negative time, before all staging.
 const TO_CLEAN: &str = "
     SELECT session FROM sessions WHERE expires_at <= $1
@@ -60,12 +81,12 @@ pub(super) async fn expire_calls(run: &mut Run<'_>, now: Millis) -> Result<Reply
     let find = sqlx::query(text(WITH_EXPIRED_CALLS, flaws, &[EXPIRE_CALLS_FLAW]));
     let find = find.bind(clamped(now));
     let mut expired = Vec::new();
-    if let Some((mut transaction, sessions)) = lock_those(run, find).await? {
+    if let Some((_, sql)) = EXPIRE_CALLS_AT_ONCE.iter().find(|(flaw, _)| flaws.has(*flaw)) {
+        expired = expired_calls(&run.write(sqlx::query(*sql).bind(clamped(now))).await?.rows)?;
+    } else if let Some((mut transaction, sessions)) = lock_those(run, find).await? {
         let expire = sqlx::query(text(EXPIRE_CALLS, flaws, &[EXPIRE_CALLS_FLAW]));
         let expire = expire.bind(texts(&sessions)).bind(clamped(now));
-        for row in &transaction.execute(expire).await?.rows {
-            expired.push(ExpiredCall { session: id(row, 0)?, call: id(row, 1)? });
-        }
+        expired = expired_calls(&transaction.execute(expire).await?.rows)?;
         end(transaction, expired.is_empty()).await?;
     }
     Ok(sorted(Reply::CallsExpired(expired)))
@@ -110,6 +131,10 @@ async fn lock_those<'r, 'a>(
     // Those that were deleted meanwhile are not among them.
     let locked = sessions(&transaction.execute(lock).await?.rows)?;
     Ok(Some((transaction, locked)))
+}
+
+fn expired_calls(rows: &[PgRow]) -> Read<Vec<ExpiredCall>> {
+    rows.iter().map(|row| Ok(ExpiredCall { session: id(row, 0)?, call: id(row, 1)? })).collect()
 }
 
 fn sessions(rows: &[PgRow]) -> Read<Vec<Id>> {

@@ -6,8 +6,12 @@
 
 mod access;
 mod cuts;
+mod databases;
 mod deadlines;
 mod model;
+// The whole workspace is built with its flaws, this package alone without.
+#[cfg(feature = "flaws")]
+mod planted;
 mod races;
 mod schemas;
 #[path = "../shared/mod.rs"]
@@ -39,8 +43,11 @@ fn tests() -> Vec<(&'static str, Test)> {
     [
         access::tests(),
         cuts::tests(),
+        databases::tests(),
         deadlines::tests(),
         model::tests(),
+        #[cfg(feature = "flaws")]
+        planted::tests(),
         races::tests(),
         schemas::tests(),
         sweeps::tests(),

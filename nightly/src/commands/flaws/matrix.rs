@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use stagefault_models::Invariant;
-use stagefault_properties::catalogue::Entry;
+use stagefault_properties::catalogue::{Entry, Lane};
 
 use crate::stores::StoreName;
 
@@ -30,11 +30,24 @@ pub struct Row {
     pub case: Option<&'static str>,
     pub store: StoreName,
     pub invariant: Invariant,
-    pub lane: &'static str,
+    /// The lane that can show it.
+    pub lane: Lane,
     /// How many operations the shortest schedule has that shows it.
     pub shortest: usize,
-    pub caught: bool,
+    pub verdict: Verdict,
     pub hunts: Vec<Hunt>,
+}
+
+/// What came of the hunts for a flaw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// From every seed it was caught, and shrunk nearly to the shortest schedule.
+    Caught,
+    /// From some seed it was not.
+    Missed,
+    /// Nothing was hunted: the lane that can show it is not there yet.
+    Waiting,
 }
 
 /// One flaw in one store from one seed.
@@ -51,25 +64,34 @@ pub struct Hunt {
 }
 
 impl Matrix {
-    /// Whether every flaw and the canary was caught.
+    /// Whether the canary was caught, and every flaw that does not wait for its lane.
     pub fn all_caught(&self) -> bool {
-        self.canary && self.flaws.iter().all(|row| row.caught)
+        self.canary && self.count(Verdict::Missed) == 0
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.flaws.iter().filter(|row| row.verdict == verdict).count()
     }
 }
 
 impl Row {
-    /// What the hunts from all seeds say of a flaw.
+    /// What the hunts from all seeds say of a flaw; with none, it waits for its lane.
     pub fn of(entry: &Entry, store: StoreName, hunts: Vec<Hunt>) -> Self {
         let shortest = (entry.shortest)().operations.len();
         let short = |hunt: &Hunt| hunt.shrunk.is_some_and(|shrunk| shrunk <= shortest + SLACK);
+        let verdict = match hunts.iter().all(short) {
+            _ if hunts.is_empty() => Verdict::Waiting,
+            true => Verdict::Caught,
+            false => Verdict::Missed,
+        };
         Row {
             flaw: entry.flaw.name(),
             case: entry.case,
             store,
             invariant: entry.invariant,
-            lane: "sequential",
+            lane: entry.lane,
             shortest,
-            caught: hunts.iter().all(short),
+            verdict,
             hunts,
         }
     }
@@ -83,13 +105,18 @@ impl fmt::Display for Matrix {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let header = ["flaw", "case", "store", "invariant", "lane", "caught"];
         let [flaw, case, store, invariant, lane, caught] = header;
-        writeln!(formatter, "{flaw:<32} {case:<4} {store:<7} {invariant:<21} {lane:<11} {caught}")?;
+        writeln!(formatter, "{flaw:<32} {case:<4} {store:<8} {invariant:<21} {lane:<11} {caught}")?;
         for row in &self.flaws {
             writeln!(formatter, "{row}")?;
         }
-        let caught = self.flaws.iter().filter(|row| row.caught).count();
+        let (caught, waiting) = (self.count(Verdict::Caught), self.count(Verdict::Waiting));
+        let hunted = self.flaws.len() - waiting;
+        write!(formatter, "{caught} of {hunted} flaws caught")?;
+        if waiting > 0 {
+            write!(formatter, ", {waiting} waiting for their lane")?;
+        }
         let canary = if self.canary { "caught" } else { "NOT CAUGHT: nothing here can be trusted" };
-        write!(formatter, "{caught} of {} flaws caught; the canary: {canary}", self.flaws.len())
+        write!(formatter, "; the canary: {canary}")
     }
 }
 
@@ -97,13 +124,16 @@ impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let case = self.case.unwrap_or("-");
         let (store, invariant) = (self.store.as_str(), self.invariant.as_str());
-        write!(formatter, "{:<32} {case:<4} {store:<7} {invariant:<21} ", self.flaw)?;
-        write!(formatter, "{:<11} ", self.lane)?;
+        write!(formatter, "{:<32} {case:<4} {store:<8} {invariant:<21} ", self.flaw)?;
+        write!(formatter, "{:<11} ", self.lane.as_str())?;
         let operations = self.hunts.iter().map(|hunt| hunt.operations).max().unwrap_or(0);
         let elapsed = self.hunts.iter().map(|hunt| hunt.elapsed).max().unwrap_or_default();
         let shrunk = self.hunts.iter().filter_map(|hunt| hunt.shrunk).max();
         match shrunk {
-            Some(shrunk) if self.caught => write!(
+            _ if self.verdict == Verdict::Waiting => {
+                write!(formatter, "waiting for its lane; shortest {}", self.shortest)
+            }
+            Some(shrunk) if self.verdict == Verdict::Caught => write!(
                 formatter,
                 "within {operations} operations, {:.1} s; shrunk to {shrunk}, shortest {}",
                 elapsed.as_secs_f64(),

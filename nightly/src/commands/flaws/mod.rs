@@ -4,7 +4,7 @@ mod canary;
 mod matrix;
 
 use stagefault_models::{BackendError, Namespaces};
-use stagefault_properties::catalogue::{CATALOGUE, Entry};
+use stagefault_properties::catalogue::{self, Entry, Lane};
 use stagefault_properties::profile::Profile;
 use stagefault_properties::script;
 use stagefault_properties::sequential::replay;
@@ -15,10 +15,9 @@ use crate::cli::FlawsArguments;
 use crate::episodes::{End, Episodes, Limit};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::print;
-use crate::shrinking;
-use crate::signals::{Signal, Signals};
+use crate::signals::Signal;
 use crate::stores::{Choice, StoreName, Stores};
+use crate::{Context, print, shrinking};
 use canary::CanaryNamespaces;
 use matrix::{Hunt, Matrix, Row};
 
@@ -26,19 +25,21 @@ use matrix::{Hunt, Matrix, Row};
 ///
 /// # Errors
 /// That this build has no flaws, or that a store cannot be used.
-pub async fn flaws(arguments: &FlawsArguments, signals: &Signals) -> Result<Exit, CommandError> {
-    let all = [StoreName::Memory, StoreName::Sqlite];
-    let stores = if arguments.store.is_empty() { &all[..] } else { &arguments.store };
-    let wanted = |entry: &&Entry| arguments.flaw.is_empty() || arguments.flaw.contains(&entry.flaw);
-
+pub async fn flaws(arguments: &FlawsArguments, context: Context<'_>) -> Result<Exit, CommandError> {
+    let plantings = plantings(arguments);
+    context.postgres.expect_use(plantings.iter().map(|(_, store)| *store))?;
+    // All of them are planted in the same build.
+    if let Some((entry, store)) = plantings.first() {
+        Choice { store: *store, flaw: Some(entry.flaw) }.flaws()?;
+    } else {
+        return Err(CommandError::NothingToHunt);
+    }
     let canary = canary_is_caught().await?;
     let mut matrix = Matrix { format: "stagefault.flaws/1", canary, flaws: Vec::new() };
-    for entry in CATALOGUE.iter().filter(wanted) {
-        for store in stores.iter().copied() {
-            match hunts(entry, store, arguments, signals).await? {
-                Ok(hunts) => matrix.flaws.push(Row::of(entry, store, hunts)),
-                Err(signal) => return Ok(Exit::Interrupted(signal)),
-            }
+    for (entry, store) in plantings {
+        match hunts(entry, store, arguments, context).await? {
+            Ok(hunts) => matrix.flaws.push(Row::of(entry, store, hunts)),
+            Err(signal) => return Ok(Exit::Interrupted(signal)),
         }
     }
     if arguments.json {
@@ -49,17 +50,33 @@ pub async fn flaws(arguments: &FlawsArguments, signals: &Signals) -> Result<Exit
     Ok(if matrix.all_caught() { Exit::Held } else { Exit::Violation })
 }
 
-/// One hunt from each seed, unless a signal arrives.
+/// The flaws that are asked for, in each of the stores that are and that can have them.
+fn plantings(arguments: &FlawsArguments) -> Vec<(&'static Entry, StoreName)> {
+    let FlawsArguments { flaw: flaws, store: stores, .. } = arguments;
+    let entries = catalogue::all().filter(|entry| flaws.is_empty() || flaws.contains(&entry.flaw));
+    let in_each_store = |entry: &'static Entry| {
+        let able = entry.stores.iter().copied().filter_map(StoreName::from_name);
+        able.filter(|store| stores.is_empty() || stores.contains(store))
+            .map(move |store| (entry, store))
+    };
+    entries.flat_map(in_each_store).collect()
+}
+
+/// One hunt from each seed, unless a signal arrives. None where the flaw needs a lane that
+/// is not there yet.
 async fn hunts(
     entry: &Entry,
     store: StoreName,
     arguments: &FlawsArguments,
-    signals: &Signals,
+    context: Context<'_>,
 ) -> Result<Result<Vec<Hunt>, Signal>, CommandError> {
     let choice = Choice { store, flaw: Some(entry.flaw) };
     let mut hunts = Vec::new();
+    if entry.lane != Lane::Sequential {
+        return Ok(Ok(hunts));
+    }
     for seed in 1..=arguments.seeds {
-        match hunt(choice, seed, arguments.ops, signals).await? {
+        match hunt(choice, seed, arguments.ops, context).await? {
             Ok(hunt) => hunts.push(hunt),
             Err(signal) => return Ok(Err(signal)),
         }
@@ -71,9 +88,10 @@ async fn hunt(
     choice: Choice,
     seed: u64,
     operations: u64,
-    signals: &Signals,
+    context: Context<'_>,
 ) -> Result<Result<Hunt, Signal>, CommandError> {
-    let stores = Stores::temporary(choice)?;
+    let Context { signals, postgres } = context;
+    let stores = Stores::temporary(choice, postgres).await?;
     let profile = Profile::standard();
     let mut episodes = Episodes::open(&stores, choice.store, profile, seed).await?;
     let end = episodes.run(Limit::Operations(operations), signals).await;

@@ -6,9 +6,8 @@ use stagefault_properties::shrink::{DEFAULT_ATTEMPTS, Failing};
 use crate::artifacts::RunFolder;
 use crate::documents::{Failure, ViolationDocument, to_json};
 use crate::shrinking::{self, End};
-use crate::signals::Signals;
 use crate::stores::Choice;
-use crate::{print, report};
+use crate::{Context, print, report};
 
 /// A violation, and where its artifacts go.
 pub struct Found<'a> {
@@ -25,7 +24,7 @@ impl Found<'_> {
     pub async fn conclude(
         self,
         namespaces: &BoxedNamespaces,
-        signals: &Signals,
+        context: Context<'_>,
         json: bool,
     ) -> (Failure, String) {
         let Failing { schedule, violation } = &self.failing;
@@ -41,15 +40,16 @@ impl Found<'_> {
         let operations = schedule.operations.len();
         print::note(format_args!("shrinking {}", report::counted(operations as u64, "operation")));
         let recorded = self.failing.clone();
-        let shrinking = shrinking::shrink(namespaces, recorded, DEFAULT_ATTEMPTS, signals).await;
+        let shrinking =
+            shrinking::shrink(namespaces, recorded, DEFAULT_ATTEMPTS, context.signals).await;
         let seen_again = !matches!(shrinking.end, End::Passes);
         let shortest = if seen_again { "shrunk.json" } else { "schedule.json" };
         if seen_again {
             self.keep(shortest, &shrinking.best.schedule.to_json());
         }
         let path = self.folder.path().join(self.name(shortest));
-        let replay = report::replay_command(&path, self.choice);
-        let story = report::shrunk(&self.failing, &shrinking, &replay);
+        let replay = report::replay_command(&path, self.choice, context.postgres);
+        let story = report::shrunk(&self.failing, &shrinking, &replay, context.postgres);
         self.keep("explanation.txt", &format!("{found}\n{story}\n"));
         let failure = Failure {
             episode: self.episode,

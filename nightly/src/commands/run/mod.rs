@@ -13,9 +13,8 @@ use crate::documents::{RunDocument, Subject, Summary, to_json};
 use crate::episodes::{End, Episodes, Limit};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::signals::Signals;
 use crate::stores::Stores;
-use crate::{print, report, seeds};
+use crate::{Context, print, report, seeds};
 
 /// How long a run goes on when nothing is said.
 const USUALLY: Duration = Duration::from_secs(60);
@@ -24,13 +23,15 @@ const USUALLY: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// That the run could not begin, could not go on, or could not say how it ended.
-pub async fn run(arguments: &RunArguments, signals: &Signals) -> Result<Exit, CommandError> {
+pub async fn run(arguments: &RunArguments, context: Context<'_>) -> Result<Exit, CommandError> {
+    let Context { signals, postgres } = context;
     // Before anything is made on disk.
+    postgres.expect_use([arguments.store])?;
     arguments.choice().flaws()?;
     let subject = subject(arguments)?;
     let limit = limit(arguments);
     let mut folder = RunFolder::make(arguments.out.as_deref(), subject.started, subject.seed)?;
-    let stores = Stores::within(folder.path(), arguments.choice())?;
+    let stores = Stores::within(folder.path(), arguments.choice(), postgres).await?;
     let mut episodes =
         Episodes::open(&stores, arguments.store, arguments.profile, subject.seed).await?;
     if let Err(error) = folder.begin(&to_json(&RunDocument::of(&subject))) {
@@ -42,7 +43,7 @@ pub async fn run(arguments: &RunArguments, signals: &Signals) -> Result<Exit, Co
     let end = episodes.run(limit, signals).await;
     let summary = Summary::of(subject, episodes.close().await, folder.path());
     let mut ending = Ending { arguments, folder, summary, story: None };
-    let verdict = ending.judge(end, &stores, signals).await;
+    let verdict = ending.judge(end, &stores, context).await;
     // Before anything else is written, for the store may be what fills the disk.
     stores.remove();
     let said = ending.say();
@@ -96,7 +97,7 @@ impl Ending<'_> {
         &mut self,
         end: End,
         stores: &Stores,
-        signals: &Signals,
+        context: Context<'_>,
     ) -> Result<Exit, CommandError> {
         match end {
             End::Limit => Ok(Exit::Held),
@@ -108,7 +109,7 @@ impl Ending<'_> {
                 let choice = self.arguments.choice();
                 let found = failure::Found { folder: &self.folder, choice, episode, failing };
                 let json = self.arguments.json;
-                let (failure, story) = found.conclude(stores.namespaces(), signals, json).await;
+                let (failure, story) = found.conclude(stores.namespaces(), context, json).await;
                 self.summary.failed(failure);
                 self.story = Some(story);
                 Ok(Exit::Violation)

@@ -1,67 +1,62 @@
-//! The planted flaws: what each breaks, where it was reported, and the shortest schedule
-//! that shows it.
-//!
-//! The stores say where a flaw lives ([`stagefault_stores::flaws`]); this table says what
-//! is expected of the lanes. A shrunk schedule is measured against the shortest one here.
+//! The flaws that a sequential lane can show: each in every store.
 
-use stagefault_models::{Invariant, Schedule, Status};
+use stagefault_models::{Invariant, Status};
 use stagefault_stores::flaws::Flaw;
 
+use super::{EVERY_STORE, Entry, Lane};
 use crate::script::{
     append, cleanup, consume_interrupt, create, expire_calls, message, promote, promote_with,
     register, request_interrupt, schedule, set, set_status, stage, submit, touch,
 };
 
-/// What is known of a flaw.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The flaw.
-    pub flaw: Flaw,
-    /// The failure reported in the field that it is modelled on, by its number in the
-    /// project's list of cases.
-    pub case: Option<&'static str>,
-    /// The invariant that it breaks.
-    pub invariant: Invariant,
-    /// The shortest schedule that shows it.
-    pub shortest: fn() -> Schedule,
-}
-
 /// Every flaw that a sequential lane can show.
-pub static CATALOGUE: &[Entry] = &[
+pub(super) static ENTRIES: &[Entry] = &[
     Entry {
         flaw: Flaw::VersionNotChecked,
         case: Some("C22"),
         invariant: Invariant::VersionMonotonicity,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), promote("s", "a", 0)]),
     },
     Entry {
         flaw: Flaw::AppendNotIdempotent,
         case: Some("C11"),
         invariant: Invariant::AppendIdempotency,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), append("s", [message("m", 1), message("m", 1)])]),
     },
     Entry {
         flaw: Flaw::StagingNotCleared,
         case: Some("C07"),
         invariant: Invariant::StagingCleanup,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), stage("s", "a", "c", 1, []), promote("s", "a", 1)]),
     },
     Entry {
         flaw: Flaw::OtherStagingCleared,
         case: Some("C05"),
         invariant: Invariant::StagingCleanup,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), stage("s", "b", "c", 1, []), promote("s", "a", 1)]),
     },
     Entry {
         flaw: Flaw::StagingOutlivesItsTime,
         case: Some("C07"),
         invariant: Invariant::StagingCleanup,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), stage("s", "a", "c", 1, []), cleanup(1, 0)]),
     },
     Entry {
         flaw: Flaw::FirstStageKept,
         case: Some("C18"),
         invariant: Invariant::StagingCleanup,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             let again = stage("s", "a", "c", 2, []);
             schedule([create("s"), stage("s", "a", "c", 1, []), again])
@@ -71,6 +66,8 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::StagingInOrderOfNames,
         case: None,
         invariant: Invariant::Atomicity,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             let late = stage("s", "a", "c1", 2, [set("k", 1)]);
             let early = stage("s", "a", "c2", 1, [set("k", 2)]);
@@ -81,12 +78,16 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::StepNotClosed,
         case: Some("C15"),
         invariant: Invariant::StagingCleanup,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), promote("s", "a", 1), stage("s", "a", "c", 1, [])]),
     },
     Entry {
         flaw: Flaw::ChangesBeforeMessageConflict,
         case: Some("C14"),
         invariant: Invariant::Atomicity,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             let conflict = [message("m", 1), message("m", 2)];
             schedule([create("s"), promote_with("s", "a", 1, [set("k", 1)], conflict)])
@@ -96,6 +97,8 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::DeadlineIgnored,
         case: Some("C38"),
         invariant: Invariant::CallLifecycle,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             schedule([create("s"), register("s", "c", "r", 1), submit("s", "c", "r", 1, 1)])
         },
@@ -104,6 +107,8 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::FenceIgnored,
         case: Some("C40"),
         invariant: Invariant::CallLifecycle,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             schedule([create("s"), register("s", "c", "b", 9), submit("s", "c", "a", 1, 1)])
         },
@@ -112,6 +117,8 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::SecondResultWins,
         case: Some("C09"),
         invariant: Invariant::CallLifecycle,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             let (first, second) = (submit("s", "c", "r", 1, 1), submit("s", "c", "r", 2, 1));
             schedule([create("s"), register("s", "c", "r", 9), first, second])
@@ -121,6 +128,8 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::RegistrationReopens,
         case: Some("C13"),
         invariant: Invariant::CallLifecycle,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             let register = || register("s", "c", "r", 1);
             schedule([create("s"), register(), expire_calls(1), register()])
@@ -130,6 +139,8 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::ExpiredTwice,
         case: Some("C19"),
         invariant: Invariant::CallLifecycle,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || {
             schedule([create("s"), register("s", "c", "r", 1), expire_calls(1), expire_calls(1)])
         },
@@ -138,36 +149,24 @@ pub static CATALOGUE: &[Entry] = &[
         flaw: Flaw::StatusNotCompared,
         case: Some("C22"),
         invariant: Invariant::Coordination,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), set_status("s", [Status::Failed], Status::Completed)]),
     },
     Entry {
         flaw: Flaw::InterruptNotCleared,
         case: Some("C17"),
         invariant: Invariant::Coordination,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), request_interrupt("s"), consume_interrupt("s")]),
     },
     Entry {
         flaw: Flaw::ExpiryNotCleared,
         case: Some("C37"),
         invariant: Invariant::Coordination,
+        lane: Lane::Sequential,
+        stores: EVERY_STORE,
         shortest: || schedule([create("s"), touch("s", Some(1)), touch("s", None)]),
     },
 ];
-
-/// The entry of a flaw.
-pub fn of(flaw: Flaw) -> Option<&'static Entry> {
-    CATALOGUE.iter().find(|entry| entry.flaw == flaw)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_flaw_is_in_the_catalogue_once() {
-        for flaw in Flaw::ALL {
-            let entries = CATALOGUE.iter().filter(|entry| entry.flaw == flaw).count();
-            assert_eq!(entries, 1, "{flaw}");
-        }
-    }
-}

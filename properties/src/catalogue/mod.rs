@@ -1,0 +1,85 @@
+//! The planted flaws: what each breaks, where it was reported, which lane can show it, and
+//! the shortest schedule that does.
+//!
+//! The stores say where a flaw lives ([`stagefault_stores::flaws`]); this table says what
+//! is expected of the lanes, a file for each of them. A shrunk schedule is measured against
+//! the shortest one here.
+
+mod concurrent;
+mod sequential;
+
+use serde::Serialize;
+use stagefault_models::{Invariant, Schedule};
+use stagefault_stores::flaws::Flaw;
+
+/// What is known of a flaw.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The flaw.
+    pub flaw: Flaw,
+    /// The failure reported in the field that it is modelled on, by its number in the
+    /// project's list of cases.
+    pub case: Option<&'static str>,
+    /// The invariant that it breaks.
+    pub invariant: Invariant,
+    /// The lane that can show it.
+    pub lane: Lane,
+    /// The stores that have a place for it, by name.
+    pub stores: &'static [&'static str],
+    /// The shortest schedule that shows it.
+    pub shortest: fn() -> Schedule,
+}
+
+/// A way of running schedules, as far as it matters for what they can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    /// One operation after another.
+    Sequential,
+    /// The operations of several writers at the same time.
+    Concurrent,
+}
+
+/// For a flaw that every store can have.
+const EVERY_STORE: &[&str] = &["memory", "sqlite", "postgres"];
+
+impl Lane {
+    /// The lane's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Lane::Sequential => "sequential",
+            Lane::Concurrent => "concurrent",
+        }
+    }
+}
+
+/// Every flaw, those of a lane together.
+pub fn all() -> impl Iterator<Item = &'static Entry> {
+    [sequential::ENTRIES, concurrent::ENTRIES].into_iter().flatten()
+}
+
+/// The entry of a flaw.
+pub fn of(flaw: Flaw) -> &'static Entry {
+    all().find(|entry| entry.flaw == flaw).expect("every flaw is in the catalogue")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flaw_is_in_the_catalogue_once() {
+        for flaw in Flaw::ALL {
+            let entries = all().filter(|entry| entry.flaw == flaw).count();
+            assert_eq!(entries, 1, "{flaw}");
+        }
+    }
+
+    #[test]
+    fn what_needs_a_concurrent_lane_is_shown_by_operations_that_overlap() {
+        for entry in all() {
+            let overlaps = (entry.shortest)().interleaving.is_some();
+            assert_eq!(overlaps, entry.lane == Lane::Concurrent, "{}", entry.flaw);
+        }
+    }
+}
