@@ -3,6 +3,7 @@
 //! This crate is pure: no I/O, no clock, no threads. All other crates of Stagefault stand
 //! on it, and it knows none of them.
 //!
+//! - [`checker`]: whether a concurrent history is linearizable.
 //! - [`contract`]: operations and completions, as data.
 //! - [`model`]: the reference, [`model::step`], and a whole store of sessions.
 //! - [`invariants`]: what must hold of every operation, stated without the model's help.
@@ -13,6 +14,7 @@
 
 pub mod audit;
 pub mod backend;
+pub mod checker;
 pub mod contract;
 pub mod history;
 pub mod invariants;

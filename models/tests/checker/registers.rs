@@ -1,0 +1,89 @@
+//! A register: agreement with the plain search, and true explanations.
+
+use std::ops::ControlFlow;
+
+use stagefault_models::checker::{Verdict, Violation, check};
+
+use crate::plain::{Interval, Outcome, Plain};
+use crate::random::{Ended, Random, histories, simulate};
+use crate::specifications::register::{Answer, Ask, Call, Register, apply};
+
+/// A run of a register, in which now and then an answer is not the one that was given.
+fn run(random: &mut Random) -> Vec<Call> {
+    let mut register = None;
+    let (writers, operations) = (2 + random.below(3) as u32, 3 + random.below(6) as usize);
+    let ask = |random: &mut Random| match random.below(3) {
+        0 => Ask::Read,
+        1 => Ask::Write(random.below(3) as i64),
+        _ => Ask::CompareAndSet(random.below(3) as i64, random.below(3) as i64),
+    };
+    let happen = |_: &mut Random, ask: &Ask| {
+        let (answer, next) = apply(register, *ask);
+        register = next;
+        answer
+    };
+    let run = simulate(random, writers, operations, ask, happen);
+    let calls = run.into_iter().filter_map(|simulated| {
+        let returned = match simulated.returned {
+            Some((_, Ended::NotApplied)) => return None,
+            Some((at, Ended::Answered(answer))) => Some((at, answer)),
+            Some((_, Ended::Unknown)) | None => None,
+        };
+        Some(Call { operation: simulated.operation, called: simulated.called, returned })
+    });
+    let mut calls: Vec<Call> = calls.collect();
+    if random.one_in(2) && !calls.is_empty() {
+        let place = random.below(calls.len() as u64) as usize;
+        match &mut calls[place].returned {
+            Some((_, Answer::Value(value))) => *value = Some(random.below(3) as i64),
+            Some((_, Answer::Set(set))) => *set = !*set,
+            _ => {}
+        }
+    }
+    calls
+}
+
+fn plainly(calls: &[Call]) -> Outcome {
+    let intervals: Vec<Interval<Answer>> =
+        calls.iter().map(|call| (call.called, call.returned)).collect();
+    let apply = |state: &Option<i64>, place: usize| apply(*state, calls[place].operation);
+    Plain { calls: &intervals, apply: &apply }.search(&None)
+}
+
+/// The prefix is an order that explains its answers, and what is expected then was not seen.
+fn is_true(calls: &[Call], violation: &Violation<(), Answer>) {
+    let mut register = None;
+    for (index, place) in violation.prefix.iter().enumerate() {
+        let call = &calls[*place];
+        let (answer, next) = apply(register, call.operation);
+        assert!(call.returned.is_none_or(|(_, seen)| seen == answer));
+        let later = &violation.prefix[index..];
+        let back = |place: &usize| calls[*place].returned.is_some_and(|(at, _)| at < call.called);
+        assert!(!later.iter().any(back), "what had returned comes later");
+        register = next;
+    }
+    let stuck = &calls[violation.stuck];
+    assert_eq!(apply(register, stuck.operation).0, violation.expected);
+    assert!(stuck.returned.is_some_and(|(_, seen)| seen != violation.expected));
+}
+
+#[test]
+fn the_verdict_is_that_of_the_plain_search_and_its_explanation_is_true() {
+    let (mut random, mut violations) = (Random(1), 0);
+    let histories = histories();
+    for _ in 0..histories {
+        let calls = run(&mut random);
+        let verdict = check(&Register, calls.clone(), |_| ControlFlow::Continue(()));
+        match (verdict, plainly(&calls)) {
+            (Verdict::Linearizable, Outcome::Linearizable) => {}
+            (Verdict::Violation(violation), Outcome::Stuck(stuck)) => {
+                assert_eq!(violation.stuck, stuck, "{calls:?}");
+                is_true(&calls, &violation);
+                violations += 1;
+            }
+            (verdict, plainly) => panic!("{verdict:?}, plainly {plainly:?}: {calls:?}"),
+        }
+    }
+    let share = violations * 100 / histories;
+    assert!((10..=60).contains(&share), "{share} percent are violations");
+}
