@@ -11,6 +11,7 @@
 //! - [`history`]: what a concurrent run recorded.
 //! - [`schedule`]: the document that every lane writes and replays.
 //! - [`audit`]: raw rows held against the model.
+//! - [`worlds`]: what a session can be after operations in doubt.
 
 pub mod audit;
 pub mod backend;
@@ -20,6 +21,7 @@ pub mod history;
 pub mod invariants;
 pub mod model;
 pub mod schedule;
+pub mod worlds;
 
 pub use backend::{
     Backend, BackendError, BoxedBackend, BoxedNamespaces, BoxedStore, Capabilities, Hook,

@@ -230,9 +230,29 @@ impl Search {
         self.enter(ground, start);
     }
 
-    /// Places the pure operations that fit. Then stays, or goes back to `start` when the
-    /// search has been here.
+    /// Places the pure operations that fit and stays, or goes back to `start` when the search
+    /// has been here, with them or without.
     fn enter<S: Specification>(&mut self, ground: &mut Ground<S>, start: usize) {
+        let before = self.trail.len();
+        if !self.is_new() {
+            return self.take_back(&ground.course, start);
+        }
+        self.place_pure(ground);
+        if self.trail.len() > before && !self.is_new() {
+            return self.take_back(&ground.course, start);
+        }
+        let (known, unknown) = (self.known.end(), self.unknown.end());
+        self.frames.push(Frame { start: start as u32, known, unknown });
+    }
+
+    /// Keeps the configuration; false when the search has been there.
+    fn is_new(&mut self) -> bool {
+        self.words[0] = u64::from(self.rank) << 32 | u64::from(self.state);
+        self.seen.insert(&self.words)
+    }
+
+    /// Places the pure operations that fit.
+    fn place_pure<S: Specification>(&mut self, ground: &mut Ground<S>) {
         let count = ground.course.known.len() as u32;
         let mut at = self.known.first();
         while at < count {
@@ -241,13 +261,6 @@ impl Search {
                 self.place(&ground.course, Candidate::Known(at), self.state);
             }
             at = self.known.after(at);
-        }
-        self.words[0] = u64::from(self.rank) << 32 | u64::from(self.state);
-        if self.seen.insert(&self.words) {
-            let (known, unknown) = (self.known.end(), self.unknown.end());
-            self.frames.push(Frame { start: start as u32, known, unknown });
-        } else {
-            self.take_back(&ground.course, start);
         }
     }
 

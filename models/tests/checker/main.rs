@@ -9,6 +9,7 @@ mod registers;
 mod sessions;
 mod stacks;
 mod verdicts;
+mod worlds;
 
 #[path = "../specifications/mod.rs"]
 mod specifications;

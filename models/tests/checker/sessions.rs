@@ -16,7 +16,8 @@ use crate::words::*;
 
 const SESSIONS: [&str; 2] = ["s", "t"];
 
-fn operations() -> Vec<Operation> {
+/// All kinds of operations on few names, about the session `s`.
+pub fn operations() -> Vec<Operation> {
     vec![
         create(),
         create_until(Some(5)),

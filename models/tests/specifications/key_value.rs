@@ -1,10 +1,10 @@
 //! A map from names to texts that are read, put, and appended to; absent is empty.
 //!
-//! Names and texts are kept once each and are numbers in the states.
+//! Texts and maps are kept once, and a state is the number of a map.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use stagefault_models::checker::{Called, Specification, Step};
 
 /// What is asked of the map.
@@ -34,20 +34,26 @@ pub struct KeyValue {
     names: usize,
     by_name: bool,
     texts: Vec<Arc<str>>,
-    numbers: HashMap<Arc<str>, u32>,
-    appended: HashMap<(u32, Arc<str>), u32>,
+    /// By the text before and where the one lies that is put or appended.
+    after: HashMap<(u32, usize), u32>,
+    /// Each state: the number of each name's text.
+    maps: Vec<Box<[u32]>>,
+    numbers: HashMap<Box<[u32]>, u32>,
+    /// By the state and where the text lies that is put or appended: the next state.
+    moves: HashMap<(u32, usize), u32>,
 }
 
 impl KeyValue {
     /// A map of so many names, as one partition.
     pub fn whole(names: usize) -> Self {
-        let empty: Arc<str> = "".into();
         KeyValue {
             names,
             by_name: false,
-            texts: vec![empty.clone()],
-            numbers: HashMap::from([(empty, 0)]),
-            appended: HashMap::new(),
+            texts: vec!["".into()],
+            after: HashMap::new(),
+            maps: Vec::new(),
+            numbers: HashMap::new(),
+            moves: HashMap::new(),
         }
     }
 
@@ -56,22 +62,41 @@ impl KeyValue {
         KeyValue { by_name: true, ..KeyValue::whole(1) }
     }
 
-    fn number(&mut self, text: &Arc<str>) -> u32 {
+    /// The text after this one is replaced by, or continued with, the other.
+    fn after(&mut self, before: u32, other: &Arc<str>) -> u32 {
         let next = self.texts.len() as u32;
-        *self.numbers.entry(text.clone()).or_insert_with(|| {
-            self.texts.push(text.clone());
+        *self.after.entry((before, other.as_ptr().addr())).or_insert_with(|| {
+            self.texts.push(format!("{}{other}", self.texts[before as usize]).into());
             next
         })
     }
 
-    fn append(&mut self, text: u32, more: &Arc<str>) -> u32 {
-        if let Some(known) = self.appended.get(&(text, more.clone())) {
+    /// The state after this one by this change of a name's text.
+    fn moved(&mut self, state: u32, on: &On) -> u32 {
+        let (Ask::Put(other) | Ask::Append(other)) = &on.ask else { return state };
+        let change = (state, other.as_ptr().addr());
+        if let Some(known) = self.moves.get(&change) {
             return *known;
         }
-        let longer = format!("{}{more}", self.texts[text as usize]).into();
-        let number = self.number(&longer);
-        self.appended.insert((text, more.clone()), number);
-        number
+        let place = self.place(on);
+        let mut map = self.maps[state as usize].clone();
+        let before = if matches!(on.ask, Ask::Put(_)) { 0 } else { map[place] };
+        map[place] = self.after(before, other);
+        let next = self.number(map);
+        self.moves.insert(change, next);
+        next
+    }
+
+    fn number(&mut self, map: Box<[u32]>) -> u32 {
+        let next = self.maps.len() as u32;
+        *self.numbers.entry(map).or_insert_with_key(|map| {
+            self.maps.push(map.clone());
+            next
+        })
+    }
+
+    fn text(&self, state: u32, on: &On) -> &Arc<str> {
+        &self.texts[self.maps[state as usize][self.place(on)] as usize]
     }
 
     fn place(&self, on: &On) -> usize {
@@ -83,38 +108,26 @@ impl Specification for KeyValue {
     type Key = usize;
     type Operation = On;
     type Answer = Answer;
-    /// The number of each name's text.
-    type State = Box<[u32]>;
+    type State = u32;
 
     fn key(&self, on: &On) -> usize {
         if self.by_name { on.name } else { 0 }
     }
 
-    fn initial(&mut self, _: &usize) -> Box<[u32]> {
-        vec![0; self.names].into()
+    fn initial(&mut self, _: &usize) -> u32 {
+        self.number(vec![0; self.names].into())
     }
 
-    fn step(&mut self, state: &Box<[u32]>, on: &On, seen: Option<&Answer>) -> Step<Box<[u32]>> {
-        let place = self.place(on);
-        let text = state[place];
-        let next = match (&on.ask, seen) {
-            (Ask::Get, Some(Some(seen))) if **seen == *self.texts[text as usize] => text,
-            (Ask::Get, Some(_)) => return Step::Refuted,
-            (Ask::Get, None) => text,
-            (Ask::Put(new), _) => self.number(new),
-            (Ask::Append(more), _) => self.append(text, more),
-        };
-        if next == text {
-            return Step::Same;
+    fn step(&mut self, state: &u32, on: &On, seen: Option<&Answer>) -> Step<u32> {
+        match (&on.ask, seen) {
+            (Ask::Get, Some(seen)) if seen.as_ref() != Some(self.text(*state, on)) => Step::Refuted,
+            (Ask::Get, _) => Step::Same,
+            (Ask::Put(_) | Ask::Append(_), _) => Step::Moved(self.moved(*state, on)),
         }
-        let mut moved = state.clone();
-        moved[place] = next;
-        Step::Moved(moved)
     }
 
-    fn answer(&mut self, state: &Box<[u32]>, on: &On) -> Answer {
-        let text = state[self.place(on)];
-        (on.ask == Ask::Get).then(|| self.texts[text as usize].clone())
+    fn answer(&mut self, state: &u32, on: &On) -> Answer {
+        (on.ask == Ask::Get).then(|| self.text(*state, on).clone())
     }
 
     fn is_pure(&self, on: &On, _: &Answer) -> bool {
@@ -126,6 +139,7 @@ impl Specification for KeyValue {
     }
 
     fn bytes(&self) -> usize {
-        self.texts.iter().map(|text| text.len() + 64).sum::<usize>() + self.appended.len() * 64
+        let texts: usize = self.texts.iter().map(|text| text.len() + 64).sum();
+        texts + self.maps.len() * (self.names * 8 + 64) + self.moves.len() * 24
     }
 }
