@@ -14,12 +14,12 @@ pub fn schedule<const N: usize>(operations: [Operation; N]) -> Schedule {
 }
 
 /// A schedule of several writers, whose operations overlap so; each with its writer.
-pub fn overlapping<const N: usize>(
+pub fn overlapping(
     interleaving: Interleaving,
-    operations: [(u32, Operation); N],
+    operations: impl IntoIterator<Item = (u32, Operation)>,
 ) -> Schedule {
-    let entries = operations.map(|(writer, operation)| Entry::new(writer, operation));
-    let mut schedule = Schedule::new(entries.into());
+    let entry = |(writer, operation)| Entry::new(writer, operation);
+    let mut schedule = Schedule::new(operations.into_iter().map(entry).collect());
     schedule.interleaving = Some(interleaving);
     schedule
 }
@@ -32,6 +32,11 @@ pub fn create(session: &str) -> Operation {
 /// Deletes a session.
 pub fn delete(session: &str) -> Operation {
     Operation::DeleteSession { session: session.into() }
+}
+
+/// Loads a session.
+pub fn load(session: &str) -> Operation {
+    Operation::Load { session: session.into() }
 }
 
 /// Sets a session's expiry.

@@ -50,11 +50,39 @@ pub enum Flaw {
     SweepLocksInTheWrite,
     /// A promote is guarded by the version, which a stage does not move.
     PromoteGuardedByVersion,
+    /// A creation looks whether the session is there, and then makes it, whoever made it meanwhile.
+    CreateChecksFirst,
+    /// A load reads the session, and then what hangs on it.
+    LoadInParts,
+    /// A stage looks whether its step is closed, and then stages, though it may be closed by then.
+    StageChecksFirst,
+    /// A discard counts the step's calls, and then removes those that are there.
+    DiscardCountsFirst,
+    /// A promote reads all that it needs, and then writes, whoever wrote meanwhile.
+    PromoteChecksFirst,
+    /// An append reads which messages are there, and then writes after them, whoever appended meanwhile.
+    AppendChecksFirst,
+    /// The status is compared, and then moved, whatever it is by then.
+    StatusComparedFirst,
+    /// A run counts those before it, and then takes the next turn, which another may have taken.
+    RunsCountedFirst,
+    /// An interrupt is seen, and then cleared and taken, though another may have taken it.
+    InterruptSeenFirst,
+    /// A registration looks whether the call is there, and then writes it, whoever wrote it meanwhile.
+    RegisterChecksFirst,
+    /// A submit looks whether the call is pending, and then writes its result over whatever is there.
+    SubmitChecksFirst,
+    /// A sweep lists the calls that are due, and then expires these, whatever became of them.
+    ExpiryListsFirst,
+    /// A cleanup lists the expired sessions, and then removes these, though one was touched.
+    CleanupListsFirst,
+    /// A cleanup lists the staging that is past its time, and then removes it, though staged anew.
+    StagingListedFirst,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Flaw; 20] = [
+    pub const ALL: [Flaw; 34] = [
         Flaw::VersionNotChecked,
         Flaw::AppendNotIdempotent,
         Flaw::StagingNotCleared,
@@ -75,6 +103,20 @@ impl Flaw {
         Flaw::SweepOfOneUpdate,
         Flaw::SweepLocksInTheWrite,
         Flaw::PromoteGuardedByVersion,
+        Flaw::CreateChecksFirst,
+        Flaw::LoadInParts,
+        Flaw::StageChecksFirst,
+        Flaw::DiscardCountsFirst,
+        Flaw::PromoteChecksFirst,
+        Flaw::AppendChecksFirst,
+        Flaw::StatusComparedFirst,
+        Flaw::RunsCountedFirst,
+        Flaw::InterruptSeenFirst,
+        Flaw::RegisterChecksFirst,
+        Flaw::SubmitChecksFirst,
+        Flaw::ExpiryListsFirst,
+        Flaw::CleanupListsFirst,
+        Flaw::StagingListedFirst,
     ];
 
     /// The flaw's name on the command line.
@@ -100,6 +142,20 @@ impl Flaw {
             Flaw::SweepOfOneUpdate => "sweep-of-one-update",
             Flaw::SweepLocksInTheWrite => "sweep-locks-in-the-write",
             Flaw::PromoteGuardedByVersion => "promote-guarded-by-version",
+            Flaw::CreateChecksFirst => "create-checks-first",
+            Flaw::LoadInParts => "load-in-parts",
+            Flaw::StageChecksFirst => "stage-checks-first",
+            Flaw::DiscardCountsFirst => "discard-counts-first",
+            Flaw::PromoteChecksFirst => "promote-checks-first",
+            Flaw::AppendChecksFirst => "append-checks-first",
+            Flaw::StatusComparedFirst => "status-compared-first",
+            Flaw::RunsCountedFirst => "runs-counted-first",
+            Flaw::InterruptSeenFirst => "interrupt-seen-first",
+            Flaw::RegisterChecksFirst => "register-checks-first",
+            Flaw::SubmitChecksFirst => "submit-checks-first",
+            Flaw::ExpiryListsFirst => "expiry-lists-first",
+            Flaw::CleanupListsFirst => "cleanup-lists-first",
+            Flaw::StagingListedFirst => "staging-listed-first",
         }
     }
 

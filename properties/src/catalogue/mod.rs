@@ -6,6 +6,7 @@
 //! the shortest one here.
 
 mod concurrent;
+mod races;
 mod sequential;
 
 use serde::Serialize;
@@ -55,7 +56,7 @@ impl Lane {
 
 /// Every flaw, those of a lane together.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
-    [sequential::ENTRIES, concurrent::ENTRIES].into_iter().flatten()
+    [sequential::ENTRIES, races::ENTRIES, concurrent::ENTRIES].into_iter().flatten()
 }
 
 /// The entry of a flaw.

@@ -5,6 +5,7 @@
 //! one stripe after the other, which is all that the contract asks of a sweep.
 
 mod calls;
+mod planted;
 mod record;
 mod staging;
 mod sweep;
@@ -19,6 +20,7 @@ use stagefault_models::{
 };
 
 use crate::flaws::Flaws;
+use planted::is_in_halves;
 use record::Record;
 
 /// One map of sessions in this process's memory.
@@ -94,20 +96,23 @@ impl Backend for MemoryBackend {
 impl Store for MemoryStore {
     async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
         scope.reach(Point::Acquire).await;
-        let answer = self.shared.execute(operation);
+        let answer = self.shared.execute(operation, scope).await;
         scope.reach(Point::Reply).await;
         answer.into()
     }
 }
 
 impl Stripes {
-    fn execute(&self, operation: &Operation) -> Answer {
+    async fn execute(&self, operation: &Operation, scope: &Scope<'_>) -> Answer {
         operation.validate()?;
         match operation {
+            _ if is_in_halves(&self.flaws, operation) => self.in_halves(operation, scope).await,
             Operation::CreateSession { session, expires_at } => self.create(session, *expires_at),
             Operation::DeleteSession { session } => self.delete(session),
-            Operation::ExpireCalls { now } => Ok(self.expire_calls(*now)),
-            Operation::Cleanup { now, staging_ttl } => Ok(self.cleanup(*now, *staging_ttl)),
+            Operation::ExpireCalls { now } => Ok(self.expire_calls(*now, scope).await),
+            Operation::Cleanup { now, staging_ttl } => {
+                Ok(self.cleanup(*now, *staging_ttl, scope).await)
+            }
             _ => self.within(operation),
         }
     }

@@ -15,17 +15,18 @@ use crate::flaws::{Flaw, Flaws};
 use crate::merge::merge;
 
 /// One session, with nothing derived in it that could fall out of step.
+#[derive(Clone)]
 pub(super) struct Record {
     pub(super) version: Version,
-    status: Status,
-    state: Shared<LiteMap<Id, Value>>,
-    messages: Vec<Message>,
+    pub(super) status: Status,
+    pub(super) state: Shared<LiteMap<Id, Value>>,
+    pub(super) messages: Vec<Message>,
     pub(super) staging: Staging,
     pub(super) calls: Shared<LiteMap<Id, Call>>,
-    runs: Shared<Vec<Id>>,
-    interrupt: bool,
+    pub(super) runs: Shared<Vec<Id>>,
+    pub(super) interrupt: bool,
     pub(super) expires_at: Option<Millis>,
-    last_step: Option<Id>,
+    pub(super) last_step: Option<Id>,
 }
 
 impl Record {
@@ -84,7 +85,7 @@ impl Record {
         }
     }
 
-    fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot {
             version: self.version,
             status: self.status,

@@ -11,7 +11,7 @@ use stagefault_models::{Change, Id, Millis, Shared, Stage, StagedMark};
 use crate::flaws::{Flaw, Flaws};
 
 /// Staged calls, sorted by (step, call).
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Staging {
     marks: Shared<Vec<StagedMark>>,
     /// The changes of each mark, in the same place.

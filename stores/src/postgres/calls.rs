@@ -44,10 +44,10 @@ const READ: &str = "
     WHERE sessions.session = $1";
 
 /// A call as it is stored.
-struct Known {
-    run: Id,
-    deadline: Millis,
-    state: CallState,
+pub(super) struct Known {
+    pub(super) run: Id,
+    pub(super) deadline: Millis,
+    pub(super) state: CallState,
 }
 
 pub(super) async fn register_call(
@@ -66,7 +66,7 @@ pub(super) async fn register_call(
         if run.write(register).await?.changes > 0 {
             return Ok(Reply::Registered);
         }
-        match read(run, session, call).await? {
+        match read_call(run, session, call).await? {
             Some(known) if known.run == *by && known.deadline == deadline => {
                 return Ok(Reply::Registered);
             }
@@ -96,7 +96,7 @@ pub(super) async fn submit_result(
         if run.write(submit).await?.changes > 0 {
             return Ok(Reply::Submitted);
         }
-        let known = read(run, session, call).await?.ok_or(Refusal::UnknownCall)?;
+        let known = read_call(run, session, call).await?.ok_or(Refusal::UnknownCall)?;
         if known.run != *by {
             return Err(Refusal::RunFenced { run: known.run }.into());
         }
@@ -111,12 +111,16 @@ pub(super) async fn submit_result(
     }
 }
 
-fn resolved(resolution: Resolution) -> Stop {
+pub(super) fn resolved(resolution: Resolution) -> Stop {
     Refusal::CallResolved { resolution }.into()
 }
 
 /// The call, if the session has one of this id.
-async fn read(run: &mut Run<'_>, session: &Id, call: &Id) -> Result<Option<Known>, Stop> {
+pub(super) async fn read_call(
+    run: &mut Run<'_>,
+    session: &Id,
+    call: &Id,
+) -> Result<Option<Known>, Stop> {
     let query = sqlx::query(READ).bind(session.as_str()).bind(call.as_str());
     let rows = run.read(query).await?;
     let row = only(&rows).ok_or(Refusal::SessionNotFound)?;

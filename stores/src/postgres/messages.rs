@@ -8,6 +8,7 @@ use stagefault_models::{Id, Message, Refusal, Reply, Value};
 
 use super::failure::Stop;
 use super::guarded::{Decision, guarded};
+use super::planted::{self, Planting};
 use super::row::{Read, clamped, id, integer, json, kind, optional_text, parse, text, unsigned};
 use super::run::{Query, Run};
 use crate::flaws::{Flaw, Flaws};
@@ -42,11 +43,22 @@ const GUARD: &str = "
         RETURNING session
     )";
 
+const GUARD_FLAW: Planting =
+    (Flaw::AppendChecksFirst, "AND revision = $2", "AND $2::bigint IS NOT NULL");
+
 /// The part of a guarded statement that appends, with what [`bind`] binds.
 const INSERT: &str = "
     INSERT INTO messages (session, position, id, body)
     SELECT head.session, $3 + new.number - 1, new.id, new.body
     FROM head, unnest($4::text[], $5::text[]) WITH ORDINALITY AS new (id, body, number)";
+
+/// With [`Flaw::AppendChecksFirst`]. The schema has each position once, and so the later of
+/// two messages for it is the one that stays.
+const INSERT_OVER: &str = "
+    INSERT INTO messages (session, position, id, body)
+    SELECT head.session, $3 + new.number - 1, new.id, new.body
+    FROM head, unnest($4::text[], $5::text[]) WITH ORDINALITY AS new (id, body, number)
+    ON CONFLICT (session, position) DO UPDATE SET id = excluded.id, body = excluded.body";
 
 /// With [`Flaw::AppendNotIdempotent`]. The schema has each id once, so whoever appends it
 /// again has to move it; of one that is listed twice the last counts.
@@ -109,7 +121,8 @@ fn appended(
     let appended = new.len() as u64;
     let reply = Reply::Appended { appended, total: count + appended };
     let write = (appended > 0).then(|| {
-        let query = sqlx::query(AssertSqlSafe([GUARD, insertion(flaws)].concat()));
+        let guard = planted::text(GUARD, flaws, &[GUARD_FLAW]);
+        let query = sqlx::query(AssertSqlSafe([guard.as_str(), insertion(flaws)].concat()));
         bind(query.bind(session.as_str()).bind(revision), count, new)
     });
     Ok(Decision { write, reply })
@@ -117,7 +130,11 @@ fn appended(
 
 /// The part of a guarded statement that appends: to the row `head`, if the guard held.
 pub(super) fn insertion(flaws: Flaws) -> &'static str {
-    if flaws.has(Flaw::AppendNotIdempotent) { INSERT_AGAIN } else { INSERT }
+    match flaws {
+        _ if flaws.has(Flaw::AppendNotIdempotent) => INSERT_AGAIN,
+        _ if flaws.has(Flaw::AppendChecksFirst) => INSERT_OVER,
+        _ => INSERT,
+    }
 }
 
 /// Binds what [`insertion`] needs: the messages are to stand from position `first` on.

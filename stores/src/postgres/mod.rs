@@ -50,6 +50,7 @@ mod opening;
 mod options;
 mod planted;
 mod promote;
+mod races;
 mod row;
 mod run;
 mod schema;

@@ -47,8 +47,10 @@ const GUARD: &str = "
         WHERE session = $1 AND revision = $2 RETURNING session
     )";
 
-const GUARD_FLAW: Planting =
-    (Flaw::PromoteGuardedByVersion, "AND revision = $2", "AND version = $2");
+const GUARD_FLAWS: [Planting; 2] = [
+    (Flaw::PromoteGuardedByVersion, "AND revision = $2", "AND version = $2"),
+    (Flaw::PromoteChecksFirst, "AND revision = $2", "AND $2::bigint IS NOT NULL"),
+];
 
 const CLEARED: &str = ", cleared AS (
         DELETE FROM staged USING head WHERE staged.session = head.session AND staged.step = $7
@@ -138,7 +140,7 @@ impl<'m> Plan<'m> {
     }
 
     fn write(self, request: &Promote, flaws: Flaws) -> Query {
-        let mut sql = planted::text(GUARD, flaws, &[GUARD_FLAW]).as_str().to_owned();
+        let mut sql = planted::text(GUARD, flaws, &GUARD_FLAWS).as_str().to_owned();
         let others = flaws.has(Flaw::OtherStagingCleared);
         if (self.applied > 0 || others) && !flaws.has(Flaw::StagingNotCleared) {
             sql += planted::text(CLEARED, flaws, &[CLEARED_FLAW]).as_str();

@@ -19,7 +19,7 @@ const CREATE: &str = "
     INSERT INTO sessions (session, version, status, interrupt, expires_at, state)
     VALUES ($1, 1, $2, false, $3, '{}') ON CONFLICT (session) DO NOTHING";
 
-const VERSION: &str = "SELECT version FROM sessions WHERE session = $1";
+pub(super) const VERSION: &str = "SELECT version FROM sessions WHERE session = $1";
 
 /// All that hangs on the session goes with its row, by the foreign keys.
 const DELETE: &str = "DELETE FROM sessions WHERE session = $1";
@@ -34,7 +34,7 @@ const SET_STATUS: &str = "
 
 const SET_STATUS_FLAW: Planting = (Flaw::StatusNotCompared, " AND status = ANY ($3)", "");
 
-const STATUS: &str = "SELECT status, version FROM sessions WHERE session = $1";
+pub(super) const STATUS: &str = "SELECT status, version FROM sessions WHERE session = $1";
 
 /// The turn is guessed from what the statement sees. If another run got it meanwhile, the
 /// table's key makes this one change nothing. The lock ties the runs that are counted to
@@ -56,12 +56,12 @@ const TAKE_INTERRUPT: &str = "
 
 const TAKE_INTERRUPT_FLAW: Planting = (Flaw::InterruptNotCleared, "false", "true");
 
-const INTERRUPT: &str = "SELECT interrupt FROM sessions WHERE session = $1";
+pub(super) const INTERRUPT: &str = "SELECT interrupt FROM sessions WHERE session = $1";
 
 type Answer = Result<Reply, Stop>;
 
 /// The session's row, as a read shows it.
-fn existing(rows: &[PgRow]) -> Result<&PgRow, Refusal> {
+pub(super) fn existing(rows: &[PgRow]) -> Result<&PgRow, Refusal> {
     only(rows).ok_or(Refusal::SessionNotFound)
 }
 

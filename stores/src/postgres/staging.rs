@@ -26,7 +26,7 @@ const STAGE_FLAWS: [Planting; 2] = [
     (Flaw::StepNotClosed, " AND last_step IS DISTINCT FROM $2", ""),
 ];
 
-const LAST_STEP: &str = "SELECT last_step FROM sessions WHERE session = $1";
+pub(super) const LAST_STEP: &str = "SELECT last_step FROM sessions WHERE session = $1";
 
 const COUNT: &str = "
     SELECT revision, (SELECT count(*) FROM staged WHERE session = $1 AND step = $2)

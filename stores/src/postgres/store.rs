@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use super::failure::{Stop, closed, late};
 use super::link::Link;
 use super::run::{Run, Traced};
-use super::{calls, load, messages, promote, session, staging, sweep};
+use super::{calls, load, messages, promote, races, session, staging, sweep};
 use crate::flaws::Flaws;
 
 /// A handle's connection, which its backend takes away to close it.
@@ -88,6 +88,7 @@ impl Store for PostgresStore {
 
 async fn dispatch(run: &mut Run<'_>, operation: &Operation) -> Result<Reply, Stop> {
     match operation {
+        _ if races::is_planted(run.flaws, operation) => races::execute(run, operation).await,
         Operation::CreateSession { session, expires_at } => {
             session::create(run, session, *expires_at).await
         }

@@ -131,8 +131,10 @@ pub(super) async fn insert(
 
 /// The text of an INSERT of so many messages.
 fn insertion(rows: usize, flaws: Flaws) -> String {
-    // The schema has each id once, so whoever appends it again has to replace it.
-    let or = if flaws.has(Flaw::AppendNotIdempotent) { "OR REPLACE " } else { "" };
+    // The schema has each id and each position once, so whoever appends one again has to
+    // replace it.
+    let again = flaws.has(Flaw::AppendNotIdempotent) || flaws.has(Flaw::AppendChecksFirst);
+    let or = if again { "OR REPLACE " } else { "" };
     let mut sql = format!("INSERT {or}INTO messages (session, position, id, body) VALUES ");
     for row in 0..rows {
         let comma = if row == 0 { "" } else { ", " };

@@ -32,6 +32,7 @@ mod load;
 mod messages;
 mod namespaces;
 mod promote;
+mod races;
 mod row;
 mod run;
 mod schema;

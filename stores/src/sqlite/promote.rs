@@ -39,6 +39,14 @@ const READ_MESSAGES: &str = "BEGIN IMMEDIATE;
     FROM json_each(?2) AS wanted
     CROSS JOIN messages ON messages.session = ?1 AND messages.id = wanted.value";
 
+/// With [`Flaw::PromoteChecksFirst`] or [`Flaw::AppendChecksFirst`], after a read by itself.
+const BEGIN: &str = "BEGIN IMMEDIATE; SELECT 1";
+
+/// The read without the BEGIN.
+fn alone(read: &'static str) -> &'static str {
+    read.strip_prefix("BEGIN IMMEDIATE;").unwrap_or(read)
+}
+
 const UPDATE_SESSION: &str = "
     UPDATE sessions SET version = version + 1, status = coalesce(?2, status),
                         last_step = ?3, state = coalesce(?4, state)
@@ -60,9 +68,16 @@ mod column {
 pub(super) async fn promote(run: &mut Run<'_>, request: &Promote) -> Result<Reply, Stop> {
     let Promote { session, step, .. } = request;
     let flaws = run.flaws;
-    let query =
-        sqlx::query(READ).bind(session.as_str()).bind(ids(&request.messages)?).bind(step.as_str());
-    let (mut transaction, rows) = run.begin(query).await?;
+    let read = |text| -> Read<_> {
+        let query = sqlx::query(text).bind(session.as_str()).bind(ids(&request.messages)?);
+        Ok(query.bind(step.as_str()))
+    };
+    let (mut transaction, rows) = if flaws.has(Flaw::PromoteChecksFirst) {
+        let rows = run.read(read(alone(READ))?).await?;
+        (run.begin(sqlx::query(BEGIN)).await?.0, rows)
+    } else {
+        run.begin(read(READ)?).await?
+    };
     let plan = match Plan::of(request, &rows, flaws) {
         Ok(plan) => plan,
         Err(stop) => {
@@ -207,8 +222,14 @@ pub(super) async fn append_messages(
     messages: &[Message],
 ) -> Result<Reply, Stop> {
     let flaws = run.flaws;
-    let query = sqlx::query(READ_MESSAGES).bind(session.as_str()).bind(ids(messages)?);
-    let (mut transaction, rows) = run.begin(query).await?;
+    let read =
+        |text| -> Read<_> { Ok(sqlx::query(text).bind(session.as_str()).bind(ids(messages)?)) };
+    let (mut transaction, rows) = if flaws.has(Flaw::AppendChecksFirst) {
+        let rows = run.read(read(alone(READ_MESSAGES))?).await?;
+        (run.begin(sqlx::query(BEGIN)).await?.0, rows)
+    } else {
+        run.begin(read(READ_MESSAGES)?).await?
+    };
     let (count, new) = match appended(messages, &rows, flaws) {
         Ok(found) => found,
         Err(stop) => {

@@ -19,7 +19,7 @@ const CREATE: &str = "
     INSERT INTO sessions (session, version, status, interrupt, expires_at, state)
     VALUES (?1, 1, ?2, 0, ?3, '{}') ON CONFLICT (session) DO NOTHING";
 
-const VERSION: &str = "SELECT version FROM sessions WHERE session = ?1";
+pub(super) const VERSION: &str = "SELECT version FROM sessions WHERE session = ?1";
 
 /// All that hangs on the session goes with its row, by the foreign keys.
 const DELETE: &str = "DELETE FROM sessions WHERE session = ?1";
@@ -42,12 +42,12 @@ const STAGE_ONCE: &str = "
     ON CONFLICT (session, step, call) DO UPDATE SET at = staged.at";
 
 /// With [`Flaw::StepNotClosed`].
-const STAGE_ANYWHERE: &str = "
+pub(super) const STAGE_ANYWHERE: &str = "
     INSERT INTO staged (session, step, call, at, changes)
     SELECT session, ?2, ?3, ?4, ?5 FROM sessions WHERE session = ?1
     ON CONFLICT (session, step, call) DO UPDATE SET at = excluded.at, changes = excluded.changes";
 
-const LAST_STEP: &str = "SELECT last_step FROM sessions WHERE session = ?1";
+pub(super) const LAST_STEP: &str = "SELECT last_step FROM sessions WHERE session = ?1";
 
 const DISCARD: &str = "DELETE FROM staged WHERE session = ?1 AND step = ?2";
 
@@ -64,7 +64,7 @@ const SET_STATUS_WHATEVER_IT_IS: &str = "
     UPDATE sessions SET status = ?2, version = version + 1
     WHERE session = ?1 AND ?3 IS NOT NULL RETURNING version";
 
-const STATUS: &str = "SELECT status, version FROM sessions WHERE session = ?1";
+pub(super) const STATUS: &str = "SELECT status, version FROM sessions WHERE session = ?1";
 
 const BEGIN_RUN: &str = "
     INSERT INTO runs (session, turn, run)
@@ -85,12 +85,12 @@ const TAKE_INTERRUPT: &str = "
 const SEE_INTERRUPT: &str = "
     UPDATE sessions SET interrupt = 1 WHERE session = ?1 AND interrupt = 1";
 
-const INTERRUPT: &str = "SELECT interrupt FROM sessions WHERE session = ?1";
+pub(super) const INTERRUPT: &str = "SELECT interrupt FROM sessions WHERE session = ?1";
 
 type Answer = Result<Reply, Stop>;
 
 /// The session's row, as a read shows it.
-fn existing(rows: &[SqliteRow]) -> Result<&SqliteRow, Refusal> {
+pub(super) fn existing(rows: &[SqliteRow]) -> Result<&SqliteRow, Refusal> {
     only(rows).ok_or(Refusal::SessionNotFound)
 }
 

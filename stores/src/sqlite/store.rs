@@ -9,7 +9,7 @@ use tokio::sync::Mutex;
 use super::failure::{Stop, closed, late};
 use super::link::Link;
 use super::run::{Run, Traced};
-use super::{calls, load, messages, promote, session, sweep};
+use super::{calls, load, messages, promote, races, session, sweep};
 use crate::flaws::Flaws;
 
 /// A handle's connection, shared with its backend, which takes it away to close it.
@@ -84,6 +84,7 @@ impl Store for SqliteStore {
 
 async fn dispatch(run: &mut Run<'_>, operation: &Operation) -> Result<Reply, Stop> {
     match operation {
+        _ if races::is_planted(run.flaws, operation) => races::execute(run, operation).await,
         Operation::CreateSession { session, expires_at } => {
             session::create(run, session, *expires_at).await
         }

@@ -20,7 +20,7 @@ const REMOVE_SESSIONS: &str = "BEGIN IMMEDIATE;
     DELETE FROM sessions WHERE expires_at <= ?1 RETURNING session";
 
 /// A time to live longer than `now` leaves a negative time, before all staging.
-const REMOVE_STAGING: &str = "
+pub(super) const REMOVE_STAGING: &str = "
     DELETE FROM staged WHERE at <= ?1 - ?2 RETURNING session, step, call";
 
 pub(super) async fn expire_calls(run: &mut Run<'_>, now: Millis) -> Result<Reply, Failure> {
