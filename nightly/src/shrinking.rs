@@ -69,7 +69,7 @@ pub async fn shrink(
         (_, Some(Ok(_))) => End::Done,
         // Also what the namespaces said after the signal.
         (Some(signal), _) => End::Interrupted(signal),
-        (None, Some(Err(ShrinkError::Passes))) => End::Passes,
+        (None, Some(Err(ShrinkError::Passes | ShrinkError::NotReproduced { .. }))) => End::Passes,
         (None, Some(Err(ShrinkError::Episode(error)))) => End::Trouble(error),
         (None, None) => unreachable!("only a signal ends patience"),
     };

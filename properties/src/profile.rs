@@ -29,6 +29,12 @@ pub struct Profile {
     pub invalid: u32,
     /// Out of a thousand values, how many are as large as the contract admits.
     pub large: u32,
+    /// Within how many milliseconds a session that expires does.
+    pub expiry: u32,
+    /// How many message ids a session's messages choose from.
+    pub messages: u32,
+    /// Out of a thousand operations, how many the concurrent lane makes fail.
+    pub faults: u32,
 }
 
 impl Profile {
@@ -55,6 +61,9 @@ const COMMON: Profile = Profile {
     stray: 10,
     invalid: 10,
     large: 0,
+    expiry: 400,
+    messages: 1000,
+    faults: 0,
 };
 
 /// Every profile; the first is the standard one.
@@ -85,6 +94,8 @@ pub static PROFILES: &[Profile] = &[
     Profile { name: "sweeps",       about: "expiry and cleanup",          weights: [8, 2, 2, 0, 15, 20, 2, 10, 2, 0,  0, 0, 0, 12, 8,  8, 8], ..COMMON },
     Profile { name: "large",        about: "values of up to 1 MiB",       weights: [3, 1, 2, 4, 0, 15, 1, 20, 10, 0,  0, 0, 0, 6,  6,  0, 1], operations: 40, sessions: 2, large: 60, ..COMMON },
     Profile { name: "invalid",      about: "input that must be refused",  weights: [3, 1, 4, 3, 4, 20, 3, 20, 10, 5,  4, 3, 3, 8,  8,  2, 2], invalid: 500, large: 5, ..COMMON },
+    Profile { name: "contended",    about: "many writers on few sessions", weights: [3, 1, 5, 3, 5, 16, 3, 16, 8, 5, 5, 5, 8, 8, 10, 5, 5], operations: 120, writers: 8, sessions: 2, names: 3, expiry: 150, messages: 24, faults: 20, ..COMMON },
+    Profile { name: "crowded",      about: "the same, all on one session", weights: [3, 1, 5, 3, 5, 16, 3, 16, 8, 5, 5, 5, 8, 8, 10, 5, 5], operations: 60, writers: 8, sessions: 1, names: 2, expiry: 40, messages: 6, faults: 10, ..COMMON },
 ];
 
 #[cfg(test)]

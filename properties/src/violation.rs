@@ -58,6 +58,9 @@ pub enum EpisodeError {
     /// The store broke the contract.
     #[error("{0}")]
     Violation(Box<Violation>),
+    /// The checker used up its budget before it found an order, or that there is none.
+    #[error("undecided: {0}")]
+    Undecided(String),
     /// The store's namespace could not be used.
     #[error(transparent)]
     Backend(#[from] BackendError),

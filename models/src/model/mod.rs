@@ -22,10 +22,22 @@ pub struct StoreModel {
     sessions: LiteMap<Id, SessionState>,
 }
 
+impl FromIterator<SessionState> for StoreModel {
+    fn from_iter<I: IntoIterator<Item = SessionState>>(states: I) -> Self {
+        let sessions = states.into_iter().map(|state| (state.id.clone(), state)).collect();
+        StoreModel { sessions }
+    }
+}
+
 impl StoreModel {
     /// The session of this id, if it exists.
     pub fn session(&self, id: &Id) -> Option<&Session> {
         self.sessions.get(id)?.session.as_deref()
+    }
+
+    /// The state under this id, if an operation ever named it.
+    pub fn state_mut(&mut self, id: &Id) -> Option<&mut SessionState> {
+        self.sessions.get_mut(id)
     }
 
     /// Every id that an operation ever named, in byte order, with its session if it exists.

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use stagefault_models::Namespaces;
-use stagefault_properties::sequential;
+use stagefault_properties::replay;
 use stagefault_properties::violation::{EpisodeError, Violation};
 
 use crate::cli::ReplayArguments;
@@ -75,10 +74,7 @@ pub async fn replay_one(
     stores: &Stores,
     signals: &Signals,
 ) -> Result<Verdict, CommandError> {
-    let replay = async {
-        let backend = stores.namespaces().fresh().await?;
-        sequential::replay(backend, &found.schedule).await
-    };
+    let replay = replay::replay(stores.namespaces(), &found.schedule);
     let outcome = tokio::select! {
         biased;
         outcome = replay => outcome,

@@ -22,6 +22,8 @@ use names::Names;
 pub struct Generator {
     profile: &'static Profile,
     names: Names,
+    /// The profile's weights, but for what is switched off.
+    weights: [u32; OperationKind::ALL.len()],
     total_weight: u32,
     /// Logical time; it only goes forward within an episode.
     clock: Millis,
@@ -33,6 +35,7 @@ impl Generator {
         Generator {
             profile,
             names: Names::new(profile),
+            weights: profile.weights,
             total_weight: profile.weights.iter().sum(),
             clock: 0,
         }
@@ -42,6 +45,16 @@ impl Generator {
     pub fn begin_episode(&mut self, episode: u64) {
         self.names.begin_episode(episode, self.profile.sessions);
         self.clock = 1_000;
+    }
+
+    /// Switches operations off at random until the next call, each one in two times. The
+    /// others then meet states that are rare when everything happens.
+    pub fn switch_some_off<C: Choices + ?Sized>(&mut self, choices: &mut C) {
+        let weights = self.profile.weights.map(|weight| weight * choices.below(2));
+        let total: u32 = weights.iter().sum();
+        // With nothing left, everything.
+        self.weights = if total > 0 { weights } else { self.profile.weights };
+        self.total_weight = self.weights.iter().sum();
     }
 
     /// The next operation and its writer.
@@ -68,7 +81,7 @@ impl Generator {
 
     fn kind<C: Choices + ?Sized>(&self, choices: &mut C) -> OperationKind {
         let mut drawn = choices.below(self.total_weight);
-        for (kind, weight) in OperationKind::ALL.into_iter().zip(self.profile.weights) {
+        for (kind, weight) in OperationKind::ALL.into_iter().zip(self.weights) {
             match drawn.checked_sub(weight) {
                 Some(rest) => drawn = rest,
                 None => return kind,
@@ -128,7 +141,7 @@ impl Generator {
 
     /// Mostly never; else soon.
     fn expiry<C: Choices + ?Sized>(&mut self, choices: &mut C) -> Option<Millis> {
-        choices.chance(1, 4).then(|| self.clock + Millis::from(choices.below(400)))
+        choices.chance(1, 4).then(|| self.clock + Millis::from(choices.below(self.profile.expiry)))
     }
 
     fn read_messages<C: Choices + ?Sized>(

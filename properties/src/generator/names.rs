@@ -24,7 +24,7 @@ pub(super) struct Names {
     pub(super) too_large: Value,
     /// One level over the deepest nesting.
     pub(super) too_deep: Value,
-    /// Many, so that most are new to their session.
+    /// Mostly many, so that most are new to their session.
     pub(super) messages: Vec<Id>,
 }
 
@@ -43,7 +43,7 @@ impl Names {
             too_large: Value::string("x".repeat(MAX_VALUE_BYTES - 1)),
             too_deep: (0..=Value::MAX_DEPTH)
                 .fold(Value::Null, |inner, _| Value::array(vec![inner])),
-            messages: numbered("message-", 1000),
+            messages: numbered("message-", profile.messages),
         }
     }
 

@@ -55,9 +55,13 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
         }
         let mut index = 0;
         while index < self.best.schedule.operations.len() {
-            let mut candidate = self.best.schedule.clone();
-            candidate.operations[index].writer = 0;
-            self.keep(candidate).await?;
+            for writer in 0..self.best.schedule.operations[index].writer {
+                let mut candidate = self.best.schedule.clone();
+                candidate.operations[index].writer = writer;
+                if self.keep(candidate).await? {
+                    break;
+                }
+            }
             index += 1;
         }
         Ok(())

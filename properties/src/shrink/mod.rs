@@ -4,12 +4,22 @@
 //! replay on a fresh namespace gives a violation of the same [`Signature`]. The passes go
 //! from coarse to fine (drop runs of operations, pairs, then simplify what is left) and
 //! start over until none of them finds anything.
+//!
+//! Of a concurrent schedule, faults and turns are dropped as well. A candidate counts when
+//! it shows any violation, whichever operation finds no place; and where a replay is not
+//! certain to be the same, a candidate is replayed several times, and the result comes with
+//! how often it fails.
 
 mod drop;
+mod interleaving;
 mod simplify;
 
-use stagefault_models::{Namespaces, Schedule};
+use std::fmt;
 
+use serde::{Deserialize, Serialize};
+use stagefault_models::{Interleaving, Invariant, Namespaces, Schedule};
+
+use crate::concurrent::Replayer;
 use crate::sequential::replay;
 use crate::violation::{EpisodeError, Signature, Violation};
 
@@ -31,10 +41,37 @@ pub struct Shrunk {
     pub attempts: u32,
     /// Whether the limit ended it before it was done.
     pub exhausted: bool,
+    /// How often the shortest schedule fails, where that is not certain.
+    pub hits: Option<Hits>,
+}
+
+/// How often a schedule failed when it was replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hits {
+    /// How often it failed.
+    pub failed: u32,
+    /// How often it was replayed.
+    pub replays: u32,
+}
+
+impl fmt::Display for Hits {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "fails in {} of {} replays", self.failed, self.replays)
+    }
 }
 
 /// The most candidates that a shrink replays unless told otherwise.
 pub const DEFAULT_ATTEMPTS: u32 = 20_000;
+
+/// How often a candidate is replayed that is not certain to fail.
+const REPLAYS: u32 = 10;
+
+/// The same where turns decide nearly everything.
+const REPLAYS_BY_TURNS: u32 = 3;
+
+/// How often the schedule to be shrunk is replayed before it is given up, and the result to
+/// say how often it fails.
+const MANY_REPLAYS: u32 = 50;
 
 /// What a shrink reports after each candidate.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +91,12 @@ pub enum ShrinkError {
     /// The schedule that was to be shrunk does not fail.
     #[error("the schedule does not fail on this store, so there is nothing to shrink")]
     Passes,
+    /// The schedule to be shrunk is one whose replays are not all the same, and none failed.
+    #[error("it was not seen again in {replays} replays; the history is what there is of it")]
+    NotReproduced {
+        /// How often it was replayed.
+        replays: u32,
+    },
     /// The store or its namespace could not be used.
     #[error(transparent)]
     Episode(EpisodeError),
@@ -70,33 +113,67 @@ pub async fn shrink<N: Namespaces>(
     limit: u32,
     progress: impl FnMut(Progress<'_>),
 ) -> Result<Shrunk, ShrinkError> {
-    let violation = match fails(namespaces, schedule).await {
+    let mut replays = Replays { namespaces, replayer: Replayer::new(namespaces) };
+    let violation = match replays.violation(schedule, 1, MANY_REPLAYS).await {
         Ok(Some(violation)) => violation,
-        Ok(None) => return Err(ShrinkError::Passes),
+        Ok(None) if replays.is_certain(schedule) => return Err(ShrinkError::Passes),
+        Ok(None) => return Err(ShrinkError::NotReproduced { replays: MANY_REPLAYS }),
         Err(error) => return Err(ShrinkError::Episode(error)),
     };
     let signature = violation.signature();
     let best = Failing { schedule: schedule.clone(), violation };
-    let mut search = Search { namespaces, signature, best, attempts: 0, limit, progress };
+    let mut search = Search { replays, wanted: 1, signature, best, attempts: 0, limit, progress };
+    // What fails often is to go on failing often.
+    let hits = search.count_hits().await.map_err(ShrinkError::Episode)?;
+    if hits.is_some_and(|hits| hits.failed * REPLAYS >= 2 * hits.replays) {
+        search.wanted = 2;
+    }
     let ended = search.run().await;
     let exhausted = match ended {
         Ok(()) => false,
         Err(Ended::Exhausted) => true,
         Err(Ended::Trouble(error)) => return Err(ShrinkError::Episode(error)),
     };
-    Ok(Shrunk { failing: search.best, attempts: search.attempts, exhausted })
+    let hits = search.count_hits().await.map_err(ShrinkError::Episode)?;
+    let Search { replays, best, attempts, .. } = search;
+    replays.replayer.close().await.map_err(ShrinkError::Episode)?;
+    Ok(Shrunk { failing: best, attempts, exhausted, hits })
 }
 
-/// Replays the schedule on a fresh namespace; the violation, if it shows one.
-async fn fails<N: Namespaces>(
-    namespaces: &N,
-    schedule: &Schedule,
-) -> Result<Option<Violation>, EpisodeError> {
-    let backend = namespaces.fresh().await?;
-    match replay(backend, schedule).await {
-        Ok(()) => Ok(None),
-        Err(EpisodeError::Violation(violation)) => Ok(Some(*violation)),
-        Err(trouble) => Err(trouble),
+fn is_liveness(invariant: Invariant) -> bool {
+    invariant == Invariant::Liveness
+}
+
+/// Replays on the lane that a schedule is for.
+struct Replays<'a, N: Namespaces> {
+    namespaces: &'a N,
+    replayer: Replayer<'a, N>,
+}
+
+impl<N: Namespaces> Replays<'_, N> {
+    /// Whether the last replay, which was of this schedule, is certain to be the same again.
+    fn is_certain(&self, schedule: &Schedule) -> bool {
+        !schedule.is_concurrent() || self.replayer.is_certain()
+    }
+
+    /// The violation, if the schedule shows one so often as is wanted in so many replays.
+    async fn violation(
+        &mut self,
+        schedule: &Schedule,
+        wanted: u32,
+        replays: u32,
+    ) -> Result<Option<Violation>, EpisodeError> {
+        if schedule.is_concurrent() {
+            let by_turns = schedule.interleaving != Some(Interleaving::Free);
+            let replays = if by_turns { replays.min(REPLAYS_BY_TURNS) } else { replays };
+            return self.replayer.violation(schedule, wanted, replays).await;
+        }
+        let backend = self.namespaces.fresh().await?;
+        match replay(backend, schedule).await {
+            Ok(()) => Ok(None),
+            Err(EpisodeError::Violation(violation)) => Ok(Some(*violation)),
+            Err(trouble) => Err(trouble),
+        }
     }
 }
 
@@ -107,8 +184,10 @@ enum Ended {
 }
 
 /// The best schedule so far, and how candidates are tried against it.
-struct Search<'a, N, P> {
-    namespaces: &'a N,
+struct Search<'a, N: Namespaces, P> {
+    replays: Replays<'a, N>,
+    /// How often a candidate is to fail.
+    wanted: u32,
     signature: Signature,
     best: Failing,
     attempts: u32,
@@ -124,6 +203,8 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
             self.drop_runs().await?;
             self.drop_pairs().await?;
             self.merge_writers().await?;
+            self.drop_faults().await?;
+            self.drop_turns().await?;
             self.simplify().await?;
             if self.best.schedule == before {
                 return Ok(());
@@ -133,6 +214,10 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
 
     /// Drops what came after the operation that showed the violation; it was never executed.
     fn cut_after_failure(&mut self) {
+        // Of a concurrent schedule everything was executed, and may be what shows it.
+        if self.best.schedule.is_concurrent() {
+            return;
+        }
         if let Some(index) = self.best.violation.index {
             self.best.schedule.operations.truncate(index + 1);
         }
@@ -147,8 +232,9 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
             return Err(Ended::Exhausted);
         }
         self.attempts += 1;
-        let violation = fails(self.namespaces, &candidate).await.map_err(Ended::Trouble)?;
-        let kept = violation.filter(|violation| violation.signature() == self.signature);
+        let violation = self.replays.violation(&candidate, self.wanted, REPLAYS).await;
+        let violation = violation.map_err(Ended::Trouble)?;
+        let kept = violation.filter(|violation| self.is_the_same(&candidate, violation));
         let is_better = kept.is_some();
         if let Some(violation) = kept {
             self.best = Failing { schedule: candidate, violation };
@@ -160,5 +246,28 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
             better: is_better.then_some(&self.best),
         });
         Ok(is_better)
+    }
+
+    /// Whether the candidate fails as the schedule did that is to be shrunk.
+    fn is_the_same(&self, candidate: &Schedule, violation: &Violation) -> bool {
+        match candidate.is_concurrent() {
+            // Which operation finds no place, and so which invariant, depends on what else is
+            // there; only whether the store answers at all is another matter.
+            true => is_liveness(violation.invariant) == is_liveness(self.signature.invariant),
+            false => violation.signature() == self.signature,
+        }
+    }
+
+    /// How often the best schedule fails.
+    async fn count_hits(&mut self) -> Result<Option<Hits>, EpisodeError> {
+        let mut hits = Hits { failed: 0, replays: MANY_REPLAYS };
+        for _ in 0..hits.replays {
+            let violation = self.replays.violation(&self.best.schedule, 1, 1).await?;
+            hits.failed += u32::from(violation.is_some());
+            if self.replays.is_certain(&self.best.schedule) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(hits))
     }
 }

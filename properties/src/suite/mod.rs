@@ -230,10 +230,12 @@ impl<N: Namespaces> Suite<N> {
                 }
                 Err(error) => error.into(),
             },
-            Err(shrink::ShrinkError::Passes) => match keep(&violation, &schedule) {
-                Ok(path) => PropertyError::NotReproduced { path, violation },
-                Err(error) => error.into(),
-            },
+            Err(shrink::ShrinkError::Passes | shrink::ShrinkError::NotReproduced { .. }) => {
+                match keep(&violation, &schedule) {
+                    Ok(path) => PropertyError::NotReproduced { path, violation },
+                    Err(error) => error.into(),
+                }
+            }
             Err(shrink::ShrinkError::Episode(error)) => error.into(),
         }
     }

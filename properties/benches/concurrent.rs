@@ -1,0 +1,71 @@
+//! How fast the concurrent lane is on each store, and how much of it is the checker.
+//!
+//! `cargo bench -p stagefault-properties --bench concurrent`, with the names of stores as
+//! arguments for some of them.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use stagefault_chaos::servers::{Options, PostgresServer};
+use stagefault_models::Namespaces;
+use stagefault_properties::concurrent::{Judgement, Lane, Plan, judge, within};
+use stagefault_properties::profile::Profile;
+use stagefault_stores::flaws::Flaws;
+use stagefault_stores::memory::MemoryNamespaces;
+use stagefault_stores::postgres::{PostgresNamespaces, PostgresOptions};
+use stagefault_stores::sqlite::SqliteNamespaces;
+
+/// How long each store is driven.
+const TIME: Duration = Duration::from_secs(10);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let named: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
+    let wanted = |store: &str| named.is_empty() || named.iter().any(|name| name == store);
+    let flaws = Flaws::none();
+    if wanted("memory") {
+        measure("memory", &MemoryNamespaces { flaws })?;
+    }
+    if wanted("sqlite") {
+        measure("sqlite", &SqliteNamespaces::temporary(flaws)?)?;
+    }
+    if wanted("postgres") {
+        let server = PostgresServer::start(Options::default())?;
+        let options = PostgresOptions::from_url(&server.url())?;
+        measure("postgres", &PostgresNamespaces { options, flaws })?;
+    }
+    Ok(())
+}
+
+fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Error>> {
+    let profile = Profile::from_name("contended").ok_or("no such profile")?;
+    let plan = Plan { profile, writers: 8, by_turns: store == "memory", swarm: true };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut lane = Lane::new(namespaces, plan);
+        let mut seeds = SmallRng::seed_from_u64(1);
+        let (started, mut judging) = (Instant::now(), Duration::ZERO);
+        let (mut episodes, mut operations) = (0, 0);
+        while started.elapsed() < TIME {
+            let episode = lane.run(episodes, seeds.next_u64()).await?;
+            let ran = Instant::now();
+            let judgement = judge(&episode, within(Duration::from_secs(60), 1 << 30));
+            judging += ran.elapsed();
+            let Judgement::Holds = judgement else {
+                return Err(format!("episode {episodes}: {judgement:?}").into());
+            };
+            episodes += 1;
+            operations += episode.history.operations.len();
+        }
+        let took = started.elapsed().as_secs_f64();
+        println!(
+            "{store:<9} {:>8.0} checked operations a second, {operations} in {episodes} episodes, \
+             {:.0} % of the time in the checker",
+            operations as f64 / took,
+            100.0 * judging.as_secs_f64() / took,
+        );
+        lane.renew().await?;
+        Ok(())
+    })
+}

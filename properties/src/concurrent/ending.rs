@@ -1,0 +1,155 @@
+//! The end of an episode: nothing in doubt, everything read, the raw rows audited, the
+//! sessions deleted, and nothing left of them.
+//!
+//! What is read and deleted is part of the history, so the checker holds the last state of
+//! every session against all that went before. The rows are held against what was read.
+
+use std::collections::BTreeMap;
+
+use stagefault_models::audit::{self, Audit, Finding};
+use stagefault_models::contract::MAX_PAGE;
+use stagefault_models::{
+    Backend, Change, Completion, History, Id, Operation, Refusal, Reply, Scope, Seen, Session,
+    SessionState, Stage, StagedMark, Store, StoreModel,
+};
+
+use super::run::{Run, Stopped};
+use super::source::Source;
+use crate::violation::EpisodeError;
+
+/// What was found when the operations were over.
+#[derive(Clone, Debug, Default)]
+pub struct Aftermath {
+    /// Every session that was named, as it was read; `None`: there was none.
+    pub seen: BTreeMap<Id, Option<Seen>>,
+    /// The raw rows at that moment.
+    pub rows: Audit,
+    /// The raw rows after the sessions were deleted.
+    pub left: Audit,
+}
+
+/// Why the end could not be reached.
+pub(super) enum Cut {
+    Stopped(usize, Stopped),
+    Trouble(EpisodeError),
+}
+
+impl From<(usize, Stopped)> for Cut {
+    fn from((index, stopped): (usize, Stopped)) -> Self {
+        Cut::Stopped(index, stopped)
+    }
+}
+
+impl<E: Into<EpisodeError>> From<E> for Cut {
+    fn from(error: E) -> Self {
+        Cut::Trouble(error.into())
+    }
+}
+
+/// Reads, audits and deletes everything. Nothing is open any more.
+pub(super) async fn end<B: Backend, S: Store>(
+    run: &mut Run<'_, S, impl Source>,
+    backend: &B,
+) -> Result<Aftermath, Cut> {
+    if let Some(store) = run.stores.iter_mut().flatten().next() {
+        store.settle(&Scope::default()).await;
+    }
+    let named = run.model.sessions().map(|(id, _)| id.clone());
+    let ids: Vec<Id> = named.filter(Id::is_valid).collect();
+    let mut aftermath = Aftermath::default();
+    for id in &ids {
+        let seen = read(run, id).await?;
+        aftermath.seen.insert(id.clone(), seen);
+    }
+    aftermath.rows = backend.audit(&ids).await?;
+    let present = aftermath.seen.iter().filter(|(_, seen)| seen.is_some());
+    for (id, _) in present {
+        let _ = answered(run, Operation::DeleteSession { session: id.clone() }).await?;
+    }
+    aftermath.left = backend.audit(&ids).await?;
+    Ok(aftermath)
+}
+
+/// All that can be seen of a session.
+async fn read<S: Store>(run: &mut Run<'_, S, impl Source>, id: &Id) -> Result<Option<Seen>, Cut> {
+    let load = Operation::Load { session: id.clone() };
+    let Ok(Reply::Snapshot(snapshot)) = answered(run, load).await? else { return Ok(None) };
+    let mut messages = Vec::new();
+    while (messages.len() as u64) < snapshot.message_count {
+        let offset = messages.len() as u64;
+        let page = Operation::ReadMessages { session: id.clone(), offset, limit: MAX_PAGE };
+        match answered(run, page).await? {
+            Ok(Reply::Page { messages: page, .. }) if !page.is_empty() => messages.extend(page),
+            // The checker will say what is wrong with that.
+            _ => break,
+        }
+    }
+    Ok(Some(Seen { snapshot: *snapshot, messages }))
+}
+
+/// Executes an operation that the end of the episode depends on.
+async fn answered<S: Store>(
+    run: &mut Run<'_, S, impl Source>,
+    operation: Operation,
+) -> Result<Result<Reply, Refusal>, Cut> {
+    let kind = operation.kind();
+    match run.alone(operation).await? {
+        Completion::Done(reply) => Ok(Ok(reply)),
+        Completion::Refused(refusal) => Ok(Err(refusal)),
+        Completion::NotApplied(failure) | Completion::Unknown(failure) => {
+            Err(EpisodeError::Failed { operation: kind, failure }.into())
+        }
+    }
+}
+
+impl Aftermath {
+    /// What is wrong with the raw rows: they are not what was read, or something is left.
+    pub fn findings(&self, history: &History) -> Vec<Finding> {
+        let read = self.seen.iter().map(|(id, seen)| SessionState {
+            id: id.clone(),
+            session: seen.as_ref().map(|seen| Box::new(self.session(id, seen, history))),
+        });
+        let gone = self.seen.keys().cloned().map(SessionState::absent);
+        let mut findings = audit::compare(&read.collect(), &self.rows);
+        findings.extend(audit::compare(&gone.collect::<StoreModel>(), &self.left));
+        findings
+    }
+
+    /// The session that was read, with the staged changes, which no read shows, as the rows
+    /// have them if anybody staged them so.
+    fn session(&self, id: &Id, seen: &Seen, history: &History) -> Session {
+        let Seen { snapshot, messages } = seen;
+        let mut session = Session::created(snapshot.expires_at);
+        session.version = snapshot.version;
+        session.status = snapshot.status;
+        session.state = (*snapshot.state).clone();
+        session.messages.clone_from(messages);
+        session.calls = (*snapshot.calls).clone();
+        session.runs = (*snapshot.runs).clone();
+        session.interrupt = snapshot.interrupt;
+        session.last_step.clone_from(&snapshot.last_step);
+        for mark in snapshot.staged.iter() {
+            let key = (mark.step.clone(), mark.call.clone());
+            let row = self.rows.get(id).and_then(|rows| rows.staged.get(&key));
+            let row = row.map_or(&[][..], |(_, changes)| changes);
+            let changes = staged(history, id, mark, row).into();
+            session.staged.insert(key, stagefault_models::model::Staged { at: mark.at, changes });
+        }
+        session
+    }
+}
+
+/// What somebody staged under this mark: what the row has, or else what it should have.
+fn staged(history: &History, id: &Id, mark: &StagedMark, row: &[Change]) -> Vec<Change> {
+    let mut candidates = history.operations.iter().filter_map(|recorded| {
+        let Operation::Stage(Stage { session, step, call, at, changes }) = &recorded.operation
+        else {
+            return None;
+        };
+        let same = (session, step, call, *at) == (id, &mark.step, &mark.call, mark.at);
+        same.then_some(changes)
+    });
+    let first = candidates.clone().next();
+    let found = candidates.find(|changes| ***changes == *row).or(first);
+    found.map(|changes| changes.to_vec()).unwrap_or_default()
+}

@@ -1,0 +1,43 @@
+//! Writers that run freely: the store and the system decide how operations overlap.
+//!
+//! One thread drives all writers. What is concurrent is behind the connections: the
+//! store's threads or its server.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use stagefault_models::{Scope, Store};
+
+use super::run::{Ended, Execution, Run, Stopped};
+use super::source::Source;
+
+/// How long an operation may take over its own deadline before it counts as hung.
+pub(super) const GRACE: Duration = Duration::from_secs(20);
+
+/// Runs the episode's operations, each as soon as its writer is free.
+pub(super) async fn run<S: Store>(
+    run: &mut Run<'_, S, impl Source>,
+) -> Result<(), (usize, Stopped)> {
+    let mut open = FuturesUnordered::new();
+    loop {
+        while run.can_call() {
+            let index = run.history.operations.len();
+            let Some(execution) = run.call(None) else { break };
+            open.push(limited(index, execution));
+        }
+        match open.next().await {
+            Some(ended) => run.back(ended)?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// The store keeps the deadline itself; this only finds out when it does not.
+pub(super) async fn limited<S>(index: usize, execution: Execution<S>) -> Ended<S> {
+    let limit = Scope::default().deadline + GRACE;
+    match tokio::time::timeout(limit, execution).await {
+        Ok(ended) => ended,
+        Err(_) => Ended { index, outcome: Err(Stopped::Hung) },
+    }
+}

@@ -1,0 +1,193 @@
+//! Judging an episode: is there an order of its operations that explains every answer, and
+//! are the rows what was read?
+//!
+//! It needs nothing but what was recorded, so it can be done later, or on another thread.
+//! What no order explains is given the name of the invariant that it breaks.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use stagefault_models::audit::Finding;
+use stagefault_models::checker::sessions::Explanation;
+use stagefault_models::checker::{Spent, Verdict, check_history};
+use stagefault_models::{
+    Completion, Invariant, Operation, OperationKind, Refusal, Reply, Snapshot,
+};
+
+use super::{End, Episode, Stopped};
+use crate::violation::Violation;
+
+/// What an episode is found to be.
+#[derive(Clone, Debug)]
+pub enum Judgement {
+    /// It holds.
+    Holds,
+    /// The store broke the contract.
+    Violation(Box<Violation>),
+    /// The budget was used up before either was found, for this reason.
+    Undecided(String),
+}
+
+impl Judgement {
+    /// The violation, if it is one.
+    pub fn violation(self) -> Option<Violation> {
+        match self {
+            Judgement::Violation(violation) => Some(*violation),
+            Judgement::Holds | Judgement::Undecided(_) => None,
+        }
+    }
+}
+
+/// A budget for [`judge`]: so much time, and about so many bytes.
+pub fn within(time: Duration, bytes: usize) -> impl FnMut(&Spent) -> ControlFlow<String> {
+    let started = Instant::now();
+    move |spent| match spent {
+        spent if spent.bytes > bytes => {
+            ControlFlow::Break(format!("it took more than {bytes} bytes of memory"))
+        }
+        _ if started.elapsed() > time => ControlFlow::Break(format!("it took more than {time:?}")),
+        _ => ControlFlow::Continue(()),
+    }
+}
+
+/// Judges an episode within a budget.
+pub fn judge(episode: &Episode, budget: impl FnMut(&Spent) -> ControlFlow<String>) -> Judgement {
+    let aftermath = match &episode.end {
+        End::Whole(aftermath) => aftermath,
+        End::Stopped(index, stopped) => return violation(no_answer(episode, *index, stopped)),
+    };
+    let undecided = match check_history(&episode.history, budget) {
+        Verdict::Linearizable => None,
+        Verdict::Violation(found) => {
+            let explanation = Explanation { history: &episode.history, violation: &found };
+            let explanation = explanation.to_string().lines().map(str::to_owned).collect();
+            return violation(without_order(episode, found.stuck, &found.expected, explanation));
+        }
+        Verdict::Undecided(undecided) => Some(undecided.why),
+    };
+    // What is read and what the rows are can be held against each other in any case.
+    match (aftermath.findings(&episode.history), undecided) {
+        (findings, None) if findings.is_empty() => Judgement::Holds,
+        (findings, Some(why)) if findings.is_empty() => Judgement::Undecided(why),
+        (findings, _) => violation(wrong_rows(&findings)),
+    }
+}
+
+fn violation(violation: Violation) -> Judgement {
+    Judgement::Violation(Box::new(violation))
+}
+
+fn no_answer(episode: &Episode, index: usize, stopped: &Stopped) -> Violation {
+    let operation = &episode.history.operations[index].operation;
+    let what = match stopped {
+        Stopped::Hung => "did not answer by its deadline, nor long after".to_owned(),
+        Stopped::Panicked(text) => format!("panicked: {text}"),
+    };
+    Violation {
+        invariant: Invariant::Liveness,
+        index: place(episode, index),
+        operation: Some(operation.kind()),
+        explanation: vec![format!("the store {what}"), format!("{operation:?}")],
+    }
+}
+
+/// The place in the schedule; what is read and deleted at the end has none.
+fn place(episode: &Episode, index: usize) -> Option<usize> {
+    (index < episode.schedule.operations.len()).then_some(index)
+}
+
+fn without_order(
+    episode: &Episode,
+    stuck: usize,
+    expected: &Completion,
+    explanation: Vec<String>,
+) -> Violation {
+    let recorded = &episode.history.operations[stuck];
+    let seen = recorded.returned.as_ref().map(|returned| &returned.completion);
+    let invariant =
+        seen.map_or(Invariant::Truth, |seen| broken(&recorded.operation, expected, seen));
+    let index = place(episode, stuck);
+    let operation = Some(recorded.operation.kind());
+    Violation { invariant, index, operation, explanation }
+}
+
+fn wrong_rows(findings: &[Finding]) -> Violation {
+    let explain = |finding: &Finding| format!("rows of {:?}: {}", finding.session, finding.text);
+    Violation {
+        invariant: findings.first().map_or(Invariant::Liveness, |finding| finding.invariant),
+        index: None,
+        operation: None,
+        explanation: findings.iter().map(explain).collect(),
+    }
+}
+
+/// The invariant that an answer breaks which no order explains: by the part of it that is not
+/// what the model would answer, and else by what the operation is about.
+fn broken(operation: &Operation, expected: &Completion, seen: &Completion) -> Invariant {
+    use Completion::{Done, Refused};
+    match (expected, seen) {
+        (Done(Reply::Snapshot(expected)), Done(Reply::Snapshot(seen))) => shown(expected, seen),
+        (Refused(Refusal::StaleState { .. } | Refusal::StatusMismatch { .. }), Done(_))
+        | (Done(_), Refused(Refusal::StaleState { .. })) => Invariant::VersionMonotonicity,
+        (
+            Done(Reply::Promoted { version, applied, .. }),
+            Done(Reply::Promoted { version: v, applied: a, .. }),
+        ) if version != v || applied != a => {
+            if version == v {
+                Invariant::StagingCleanup
+            } else {
+                Invariant::VersionMonotonicity
+            }
+        }
+        (Done(Reply::Promoted { .. }), Done(Reply::Promoted { .. })) => {
+            Invariant::AppendIdempotency
+        }
+        (Refused(Refusal::MessageConflict { .. }), _)
+        | (_, Refused(Refusal::MessageConflict { .. })) => Invariant::AppendIdempotency,
+        (Refused(Refusal::StepClosed), _) | (_, Refused(Refusal::StepClosed)) => {
+            Invariant::StagingCleanup
+        }
+        (
+            Done(Reply::Cleaned { sessions: expected, .. }),
+            Done(Reply::Cleaned { sessions: seen, .. }),
+        ) if expected == seen => Invariant::StagingCleanup,
+        _ => about(operation.kind()),
+    }
+}
+
+/// The invariant behind the first part of a session that is not as it should be.
+fn shown(expected: &Snapshot, seen: &Snapshot) -> Invariant {
+    if expected.version != seen.version {
+        Invariant::VersionMonotonicity
+    } else if expected.message_count != seen.message_count {
+        Invariant::AppendIdempotency
+    } else if expected.staged != seen.staged {
+        Invariant::StagingCleanup
+    } else if expected.calls != seen.calls {
+        Invariant::CallLifecycle
+    } else if expected.state != seen.state || expected.last_step != seen.last_step {
+        Invariant::Atomicity
+    } else {
+        Invariant::Coordination
+    }
+}
+
+fn about(kind: OperationKind) -> Invariant {
+    match kind {
+        OperationKind::Promote => Invariant::Atomicity,
+        OperationKind::Stage | OperationKind::Discard => Invariant::StagingCleanup,
+        OperationKind::AppendMessages | OperationKind::ReadMessages => Invariant::AppendIdempotency,
+        OperationKind::RegisterCall | OperationKind::SubmitResult | OperationKind::ExpireCalls => {
+            Invariant::CallLifecycle
+        }
+        OperationKind::CompareAndSetStatus
+        | OperationKind::BeginRun
+        | OperationKind::RequestInterrupt
+        | OperationKind::ConsumeInterrupt
+        | OperationKind::Touch => Invariant::Coordination,
+        OperationKind::CreateSession
+        | OperationKind::DeleteSession
+        | OperationKind::Load
+        | OperationKind::Cleanup => Invariant::Truth,
+    }
+}

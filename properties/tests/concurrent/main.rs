@@ -1,0 +1,19 @@
+//! The concurrent lane on every store: the stores hold, and every planted flaw that needs
+//! several writers is caught within a bounded number of episodes.
+
+mod caught;
+mod hold;
+#[path = "../properties/postgres.rs"]
+mod postgres;
+mod stores;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let mut trials = hold::trials();
+    trials.extend(caught::trials());
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    postgres::stop();
+    conclusion.exit_code()
+}
