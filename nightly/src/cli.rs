@@ -43,6 +43,9 @@ pub enum Command {
     /// Hunt for every planted flaw, and print which the lanes catch
     #[command(long_about = help::FLAWS_ABOUT, after_help = help::flaws())]
     Flaws(FlawsArguments),
+    /// Say which stores can run here, what each needs, and how to get it
+    #[command(long_about = help::DOCTOR_ABOUT, after_help = help::doctor())]
+    Doctor(DoctorArguments),
     /// Print a completion script for a shell
     #[command(after_help = help::completions())]
     Completions {
@@ -144,6 +147,15 @@ pub struct FlawsArguments {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub seeds: u64,
     /// Print the matrix as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub postgres: PostgresArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]

@@ -191,7 +191,8 @@ fn as_utc<S: serde::Serializer>(time: &SystemTime, serializer: S) -> Result<S::O
     serializer.collect_str(&humantime::format_rfc3339_seconds(*time))
 }
 
-fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+/// A time as a number of seconds.
+pub fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     // To the millisecond; more figures would only be noise.
     serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }

@@ -33,6 +33,12 @@ violation.json, shrunk.json and explanation.txt. The store itself lives in the r
 folder too and is removed at the end, also after a failure: the schedule brings the \
 failure back, on a store of its own.
 
+The postgres store starts a server of its own, from the programs on this machine, and \
+removes it with the end of the process, whatever that is. With --url it uses a running one, \
+only on this machine unless another host is allowed, and works there in a database that \
+stagefault made and marked: any other it refuses. What the process makes there it removes, \
+unless it is killed.
+
 The first Ctrl-C, or SIGTERM, ends the run in order: in an episode at the next operation, \
 and while shrinking with the best schedule so far. The second one ends it at once.";
 
@@ -41,7 +47,9 @@ pub fn run() -> String {
     let examples = "  stagefault run
   stagefault run --for 8h --profile promotes
   stagefault run --ops 100000 --seed 7 --json
-  stagefault run --store memory --flaw version-not-checked";
+  stagefault run --store memory --flaw version-not-checked
+  stagefault run --store postgres
+  stagefault run --store postgres --url postgres://user@localhost:5432";
     format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
 }
 
@@ -88,7 +96,8 @@ Hunt for every planted flaw, and print which the lanes catch.
 A green run means nothing unless the lanes can fail. Each flaw is a bug planted in a \
 store, most of them modelled on one that was reported in the field. It counts as caught \
 when a run finds a violation within --ops operations from every seed, and the schedule is \
-shrunk to at most two operations more than the shortest that shows it. The canary, a store \
+shrunk to at most two operations more than the shortest that shows it. Flaws that only operations \
+at the same time can show are listed as waiting for their lane. The canary, a store \
 that always answers wrongly, proves that failures are reported at all.
 
 It needs a build with the cargo feature `flaws`.";
@@ -102,6 +111,23 @@ pub fn flaws() -> String {
     let exit_status = EXIT_STATUS
         .replace("all that was run held", "every flaw was caught, and the canary")
         .replace("a violation: the store broke the contract", "one was not");
+    format!("Examples:\n{examples}\n\n{exit_status}")
+}
+
+pub const DOCTOR_ABOUT: &str = "\
+Say which stores can run here, what each needs, and how to get it.
+
+Each store executes one operation, on the server or in the folder that a run would use; \
+nothing is left of that.";
+
+/// After the help of `doctor`.
+pub fn doctor() -> String {
+    let examples = "\
+  stagefault doctor
+  stagefault doctor --json
+  stagefault doctor --url postgres://user@localhost:5432";
+    let exit_status =
+        "Exit status:\n  0  every store can run\n  3  one cannot: it is said why, and what to do";
     format!("Examples:\n{examples}\n\n{exit_status}")
 }
 

@@ -63,6 +63,9 @@ fn dispatch(command: Command) -> Result<Exit, CommandError> {
         Command::Flaws(arguments) => within_a_runtime(&arguments.postgres, async |context| {
             commands::flaws::flaws(&arguments, context).await
         }),
+        Command::Doctor(arguments) => within_a_runtime(&arguments.postgres, async |context| {
+            commands::doctor::doctor(&arguments, context).await
+        }),
         Command::Completions { shell } => commands::completions::completions(shell),
     }
 }

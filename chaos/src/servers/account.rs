@@ -14,6 +14,7 @@ const CANDIDATES: [&str; 2] = ["postgres", "nobody"];
 /// An unprivileged user of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Account {
+    pub(super) name: &'static str,
     pub(super) user: u32,
     pub(super) group: u32,
 }
@@ -33,12 +34,11 @@ impl Account {
     }
 
     /// Reads a line `name:password:user:group:…`.
-    fn parse(line: &str, wanted: &str) -> Option<Self> {
+    fn parse(line: &str, wanted: &'static str) -> Option<Self> {
         let mut fields = line.split(':');
         let name = fields.next()?;
-        let account =
-            Account { user: fields.nth(1)?.parse().ok()?, group: fields.next()?.parse().ok()? };
-        (name == wanted && account.user != 0).then_some(account)
+        let (user, group) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
+        (name == wanted && user != 0).then_some(Account { name: wanted, user, group })
     }
 }
 
@@ -53,13 +53,19 @@ mod tests {
     #[test]
     fn postgres_is_taken_before_nobody() {
         let users = [ROOT, NOBODY, POSTGRES].concat();
-        assert_eq!(Account::choose(&users), Some(Account { user: 101, group: 103 }));
+        assert_eq!(
+            Account::choose(&users),
+            Some(Account { name: "postgres", user: 101, group: 103 })
+        );
     }
 
     #[test]
     fn nobody_stands_in_where_there_is_no_postgres() {
         let users = [ROOT, "+::::::\n", NOBODY].concat();
-        assert_eq!(Account::choose(&users), Some(Account { user: 65534, group: 65533 }));
+        assert_eq!(
+            Account::choose(&users),
+            Some(Account { name: "nobody", user: 65534, group: 65533 })
+        );
     }
 
     #[test]

@@ -17,6 +17,14 @@ pub enum ServerError {
         /// Where they were looked for.
         searched: String,
     },
+    /// A program of the server does not run.
+    #[error("{} does not run: {said}; install PostgreSQL again", program.display())]
+    ProgramBroken {
+        /// The program.
+        program: PathBuf,
+        /// What it, or the system, said.
+        said: String,
+    },
     /// We are root, and there is nobody to run the server as.
     #[error(
         "PostgreSQL does not run as root, and /etc/passwd has neither a user postgres nor a user \

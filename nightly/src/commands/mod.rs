@@ -1,6 +1,7 @@
 //! The commands, a file each. Each answers with the exit status or an error.
 
 pub mod completions;
+pub mod doctor;
 pub mod flaws;
 pub mod replay;
 pub mod run;

@@ -83,6 +83,21 @@ enum Place {
 /// the usual deadline of one.
 const CLOSING: Duration = Duration::from_secs(15);
 
+/// The version of the SQLite that is built in.
+///
+/// # Errors
+/// That it does not start.
+pub async fn version() -> Result<String, BackendError> {
+    let version = async {
+        let mut connection = SqliteConnectOptions::new().in_memory(true).connect().await?;
+        sqlx::query_scalar("SELECT sqlite_version()").fetch_one(&mut connection).await
+    };
+    version.await.map_err(|error: sqlx::Error| BackendError::Unreachable {
+        location: "the SQLite that is built in".to_owned(),
+        reason: error.to_string(),
+    })
+}
+
 impl SqliteBackend {
     /// Opens the database at `path`, or makes one if there is nothing.
     ///

@@ -7,6 +7,7 @@ use serde::Serialize;
 use stagefault_models::Invariant;
 use stagefault_properties::catalogue::{Entry, Lane};
 
+use crate::documents::as_seconds;
 use crate::stores::StoreName;
 
 /// How much longer than the shortest possible a shrunk schedule may be.
@@ -56,7 +57,7 @@ pub struct Hunt {
     pub seed: u64,
     /// How many operations ran until it was caught, or in all.
     pub operations: u64,
-    #[serde(serialize_with = "seconds", rename = "seconds")]
+    #[serde(serialize_with = "as_seconds", rename = "seconds")]
     pub elapsed: Duration,
     /// How many operations the shrunk schedule has; absent: not caught.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,10 +96,6 @@ impl Row {
             hunts,
         }
     }
-}
-
-fn seconds<S: serde::Serializer>(elapsed: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((elapsed.as_secs_f64() * 1e3).round() / 1e3)
 }
 
 impl fmt::Display for Matrix {
