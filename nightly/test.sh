@@ -16,6 +16,8 @@ missing_packages() {
     # Debian keeps the server's programs out of PATH.
     command -v postgres >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null ||
         echo postgresql
+    # The tests look at a server with these.
+    { command -v psql && command -v pg_dumpall; } >/dev/null || echo postgresql-client
 }
 
 install_packages() {

@@ -175,3 +175,18 @@ fn advice(error: &io::Error) -> &'static str {
         _ => "; name another place with --out",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_not_installed_is_a_line_that_says_what_to_do() {
+        let searched = "/usr/bin".to_owned();
+        let error = CommandError::from(ServerError::BinariesNotFound { searched });
+        assert_eq!(error.exit(), Exit::CouldNotRun);
+        let text = error.to_string();
+        assert!(text.contains("apt-get install postgresql") && text.contains("--url"), "{text}");
+        assert_eq!(text.lines().count(), 1);
+    }
+}

@@ -7,14 +7,16 @@
 //! - `memory/generator`: the generator alone, on a session as rich as the mean one.
 //! - `sqlite/lane` beside `sqlite/raw`: the very same statements sent through sqlx alone,
 //!   read-backs included, with no model, no comparison and nothing read from the rows.
+//! - `postgres/lane` beside `postgres/raw`: the same on a throw-away server.
 //!
 //! An element is an operation of a schedule. Run it with `cargo bench`.
 
 mod episodes;
 mod memory;
+mod postgres;
 mod sqlite;
 
 use criterion::{criterion_group, criterion_main};
 
-criterion_group!(benches, memory::bench, sqlite::bench);
+criterion_group!(benches, memory::bench, sqlite::bench, postgres::bench);
 criterion_main!(benches);

@@ -1,0 +1,203 @@
+//! The lane on PostgreSQL, beside the same statements sent raw, on one throw-away server.
+//!
+//! As for SQLite (`sqlite.rs`), the lane runs once with every handle tracing. A write is
+//! guarded by a revision, which follows from a sequence at the session's creation: so the
+//! sequence is set back to where it was before an episode is sent again, and with it every
+//! guard holds as it did, which is checked: a write whose guard fails would cost too little.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex};
+
+use criterion::{BatchSize, Criterion, Throughput};
+use futures_util::TryStreamExt;
+use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::{ConnectOptions, Either, Executor, raw_sql};
+use stagefault_chaos::servers::{Options, PostgresServer};
+use stagefault_models::audit::Audit;
+use stagefault_models::{
+    Backend, BackendError, Capabilities, Completion, Id, Namespaces, Operation, Scope, Store,
+};
+use stagefault_properties::profile::Profile;
+use stagefault_stores::flaws::Flaws;
+use stagefault_stores::postgres::{
+    PostgresBackend, PostgresNamespaces, PostgresOptions, PostgresStore, Traced,
+};
+
+use crate::episodes::Episodes;
+
+/// How many different episodes are sent raw, over and over.
+const TRACED: usize = 20;
+
+pub fn bench(criterion: &mut Criterion) {
+    let server = match PostgresServer::start(Options::default()) {
+        Ok(server) => server,
+        Err(error) => return println!("postgres: not measured: {error}"),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let options = PostgresOptions::from_url(&server.url()).expect("the server's URL");
+    let namespaces = PostgresNamespaces { options, flaws: Flaws::none() };
+    let fresh = || runtime.block_on(namespaces.fresh()).expect("a schema");
+    let mut group = criterion.benchmark_group("postgres");
+    group.throughput(Throughput::Elements(u64::from(Profile::standard().operations)));
+    group.sample_size(40);
+
+    group.bench_function("lane", |bencher| {
+        let mut episodes = runtime.block_on(Episodes::on(fresh()));
+        bencher.iter(|| runtime.block_on(episodes.next()));
+    });
+
+    group.bench_function("raw", |bencher| {
+        let traces = runtime.block_on(traces(fresh()));
+        let raw = RefCell::new(runtime.block_on(Raw::on(fresh())));
+        for trace in &traces {
+            runtime.block_on(raw.borrow_mut().check(trace));
+        }
+        let mut next = traces.iter().cycle();
+        let set_back = || {
+            let trace = next.next().expect("there are some");
+            runtime.block_on(raw.borrow_mut().set_back(trace));
+            trace
+        };
+        let send = |trace: &Trace| runtime.block_on(raw.borrow_mut().send(trace));
+        bencher.iter_batched(set_back, send, BatchSize::PerIteration);
+    });
+    group.finish();
+}
+
+/// The statements of an episode, each with the number of its connection.
+struct Trace {
+    /// Where the sequence of the revisions was when it began.
+    births: i64,
+    statements: Vec<(usize, Traced)>,
+}
+
+/// Connections of a lane, without the lane.
+struct Raw {
+    connections: Vec<PgConnection>,
+    /// Keeps the schema.
+    _backend: PostgresBackend,
+}
+
+impl Raw {
+    async fn on(backend: PostgresBackend) -> Self {
+        let mut connections = Vec::new();
+        for _ in 0..Profile::standard().writers {
+            let connection = backend.connect_options().connect().await;
+            connections.push(connection.expect("a connection"));
+        }
+        Raw { connections, _backend: backend }
+    }
+
+    async fn set_back(&mut self, trace: &Trace) {
+        let set = sqlx::query("SELECT setval('births', $1, false)").bind(trace.births);
+        set.execute(&mut self.connections[0]).await.expect("our sequence");
+    }
+
+    async fn send(&mut self, trace: &Trace) {
+        for (connection, traced) in &trace.statements {
+            let rows = answer(&mut self.connections[*connection], traced).await.0;
+            std::hint::black_box(rows);
+        }
+    }
+
+    /// Sends it once, and sees that every guard holds.
+    async fn check(&mut self, trace: &Trace) {
+        self.set_back(trace).await;
+        for (connection, traced) in &trace.statements {
+            let changes = answer(&mut self.connections[*connection], traced).await.1;
+            let sql = traced.sql.as_str();
+            assert!(changes > 0 || !sql.contains("revision = $"), "the guard failed: {sql}");
+        }
+    }
+}
+
+/// The rows of a statement that went well before, and how many it changed.
+async fn answer(connection: &mut PgConnection, traced: &Traced) -> (Vec<PgRow>, u64) {
+    let Traced { sql, arguments } = traced;
+    let mut stream = match arguments {
+        Some(arguments) => connection.fetch_many(sqlx::query_with(sql.clone(), arguments.clone())),
+        // A BEGIN and its like.
+        None => connection.fetch_many(raw_sql(sql.clone())),
+    };
+    let (mut rows, mut changes) = (Vec::new(), 0);
+    while let Some(part) = stream.try_next().await.expect("a statement that went well before") {
+        match part {
+            Either::Left(result) => changes = result.rows_affected(),
+            Either::Right(row) => rows.push(row),
+        }
+    }
+    (rows, changes)
+}
+
+async fn traces(backend: PostgresBackend) -> Vec<Trace> {
+    let mut watcher = backend.connect_options().connect().await.expect("a connection");
+    let tracing = Tracing { inner: backend, log: Arc::default() };
+    let log = tracing.log.clone();
+    let mut episodes = Episodes::on(tracing).await;
+    let mut traces = Vec::new();
+    for _ in 0..TRACED {
+        // A sequence tells its last value, and whether that was given to anybody yet.
+        let next = "SELECT last_value + CASE WHEN is_called THEN 4294967296 ELSE 0 END FROM births";
+        let births = sqlx::query_scalar(next).fetch_one(&mut watcher).await;
+        episodes.next().await;
+        let statements = std::mem::take(&mut log.lock().expect("one thread").statements);
+        traces.push(Trace { births: births.expect("our sequence"), statements });
+    }
+    traces
+}
+
+#[derive(Default)]
+struct Log {
+    connections: usize,
+    statements: Vec<(usize, Traced)>,
+}
+
+/// A PostgreSQL backend whose handles trace.
+struct Tracing {
+    inner: PostgresBackend,
+    log: Arc<Mutex<Log>>,
+}
+
+struct TracingStore {
+    inner: PostgresStore,
+    connection: usize,
+    log: Arc<Mutex<Log>>,
+}
+
+impl Backend for Tracing {
+    type Store = TracingStore;
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn store(&self) -> Result<TracingStore, BackendError> {
+        let inner = self.inner.store().await?;
+        let mut log = self.log.lock().expect("one thread");
+        log.connections += 1;
+        Ok(TracingStore { inner, connection: log.connections - 1, log: self.log.clone() })
+    }
+
+    async fn audit(&self, sessions: &[Id]) -> Result<Audit, BackendError> {
+        self.inner.audit(sessions).await
+    }
+
+    async fn reopen(&mut self) -> Result<(), BackendError> {
+        self.inner.reopen().await
+    }
+
+    async fn remove(self) -> Result<(), BackendError> {
+        self.inner.remove().await
+    }
+}
+
+impl Store for TracingStore {
+    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        self.inner.record_trace();
+        let completion = self.inner.execute(operation, scope).await;
+        let traced = self.inner.take_trace().into_iter().map(|traced| (self.connection, traced));
+        self.log.lock().expect("one thread").statements.extend(traced);
+        completion
+    }
+}
