@@ -62,7 +62,7 @@ const COMMON: Profile = Profile {
     invalid: 10,
     large: 0,
     expiry: 400,
-    messages: 1000,
+    messages: 100,
     faults: 0,
 };
 

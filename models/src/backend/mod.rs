@@ -11,6 +11,7 @@ mod boxed;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::audit::Audit;
@@ -86,9 +87,24 @@ impl Default for Scope<'_> {
 impl Scope<'_> {
     /// Tells the hook, if there is one, that the operation is at `point`.
     #[inline]
-    pub async fn reach(&self, point: Point) {
-        if let Some(hook) = self.hook {
-            hook.reached(point).await;
+    pub fn reach(&self, point: Point) -> Reach<'_> {
+        Reach(self.hook.map(|hook| hook.reached(point)))
+    }
+}
+
+/// A hook's hold on an operation, if there is a hook. Not an `async fn`, for then each of
+/// the points on the way would cost a state machine and not a branch.
+#[must_use = "the operation is held only while this is awaited"]
+pub struct Reach<'a>(Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>);
+
+impl Future for Reach<'_> {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            None => Poll::Ready(()),
+            Some(held) => held.as_mut().poll(context),
         }
     }
 }

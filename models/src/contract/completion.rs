@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-use super::{Id, Message, Snapshot, StagedMark, Status, Version};
+use super::{Id, Message, Shared, Snapshot, StagedMark, Status, Version};
 
 /// The outcome of an operation as its caller knows it. Nothing else may come out of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,7 +90,7 @@ impl From<Result<Reply, Refusal>> for Completion {
 pub enum Reply {
     Created { version: Version },
     Deleted,
-    Snapshot(Box<Snapshot>),
+    Snapshot(Shared<Snapshot>),
     Page { messages: Vec<Message>, total: u64 },
     Touched,
     Staged,

@@ -2,9 +2,9 @@
 //!
 //! An [`Id`] is shared text. A schedule names the same few things again and again, and
 //! the model, the stores and the generator keep clones of one allocation, so most
-//! comparisons end at the pointer.
+//! comparisons of equal ids end at the pointer, and those of unequal ones at a hash or at
+//! the first bytes, which lie beside the count of the clones.
 
-use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -23,6 +23,10 @@ pub struct Id(Arc<Name>);
 struct Name {
     text: Box<str>,
     valid: bool,
+    hash: u64,
+    /// The first 8 bytes as a big-endian number, padded with zeros: where the prefixes of
+    /// two texts differ, they order the texts.
+    prefix: u64,
 }
 
 impl Id {
@@ -38,14 +42,34 @@ impl Id {
     pub fn is_valid(&self) -> bool {
         self.0.valid
     }
+
+    /// A hash of the text, the same in every process.
+    pub fn stable_hash(&self) -> u64 {
+        self.0.hash
+    }
 }
 
 impl From<Box<str>> for Id {
     fn from(text: Box<str>) -> Self {
         let bytes = text.as_bytes();
         let valid = (1..=Self::MAX_BYTES).contains(&bytes.len()) && !bytes.contains(&0);
-        Id(Arc::new(Name { text, valid }))
+        let (hash, prefix) = (fnv1a(bytes), prefix(bytes));
+        Id(Arc::new(Name { text, valid, hash, prefix }))
     }
+}
+
+/// FNV-1a, 64 bits: names are short.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn prefix(bytes: &[u8]) -> u64 {
+    let mut first = [0; 8];
+    let length = bytes.len().min(first.len());
+    first[..length].copy_from_slice(&bytes[..length]);
+    u64::from_be_bytes(first)
 }
 
 impl From<&str> for Id {
@@ -68,26 +92,24 @@ impl Deref for Id {
     }
 }
 
-impl Borrow<str> for Id {
-    fn borrow(&self) -> &str {
-        self.as_str()
-    }
-}
-
 impl PartialEq for Id {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0) || self.as_str() == other.as_str()
+        Arc::ptr_eq(&self.0, &other.0)
+            || self.0.hash == other.0.hash && self.as_str() == other.as_str()
     }
 }
 
 impl Eq for Id {}
 
 impl Ord for Id {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         if Arc::ptr_eq(&self.0, &other.0) {
             Ordering::Equal
         } else {
-            self.as_str().cmp(other.as_str())
+            let prefixes = self.0.prefix.cmp(&other.0.prefix);
+            prefixes.then_with(|| self.as_str().cmp(other.as_str()))
         }
     }
 }
@@ -100,7 +122,7 @@ impl PartialOrd for Id {
 
 impl Hash for Id {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.as_str().hash(state);
+        state.write_u64(self.0.hash);
     }
 }
 
@@ -137,6 +159,16 @@ mod tests {
         // U+FF5E sorts before U+1F600 in UTF-8 and after its surrogates in UTF-16.
         assert!(Id::from("\u{ff5e}") < Id::from("\u{1f600}"));
         assert!(Id::from("Z") < Id::from("a"));
+    }
+
+    #[test]
+    fn ids_order_and_equal_as_their_bytes_do_whatever_their_prefixes() {
+        let texts = ["", "\0", "a", "a\0", "a\0b", "abcdefgh", "abcdefgh\0", "abcdefghi", "b"];
+        for (left, right) in texts.iter().flat_map(|left| texts.map(|right| (*left, right))) {
+            let (first, second) = (Id::from(left), Id::from(right));
+            assert_eq!(first.cmp(&second), left.as_bytes().cmp(right.as_bytes()));
+            assert_eq!(first == second, left == right);
+        }
     }
 
     #[test]

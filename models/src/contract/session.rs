@@ -5,7 +5,7 @@ use std::fmt;
 use litemap::LiteMap;
 use serde::{Deserialize, Serialize};
 
-use super::{Id, Shared, Value};
+use super::{Id, Value};
 
 /// Logical time in whole milliseconds, valid from 0 to 2^53 − 1. The contract has no clock.
 pub type Millis = u64;
@@ -125,16 +125,16 @@ pub struct Snapshot {
     pub status: Status,
     /// The promoted state.
     #[serde(with = "object")]
-    pub state: Shared<LiteMap<Id, Value>>,
+    pub state: LiteMap<Id, Value>,
     /// How many messages the session holds.
     pub message_count: u64,
     /// What is staged, by (step, call).
-    pub staged: Shared<Vec<StagedMark>>,
+    pub staged: Vec<StagedMark>,
     /// The client tool calls.
     #[serde(with = "object")]
-    pub calls: Shared<LiteMap<Id, Call>>,
+    pub calls: LiteMap<Id, Call>,
     /// The runs, in the order in which they began.
-    pub runs: Shared<Vec<Id>>,
+    pub runs: Vec<Id>,
     /// Whether an interrupt is requested and not taken.
     pub interrupt: bool,
     /// When a cleanup may remove the session; absent: never.
@@ -152,10 +152,10 @@ mod object {
     use litemap::LiteMap;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::{Id, Shared};
+    use super::Id;
 
     pub fn serialize<T: Serialize, S: Serializer>(
-        map: &Shared<LiteMap<Id, T>>,
+        map: &LiteMap<Id, T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         serializer.collect_map(map.iter())
@@ -163,7 +163,7 @@ mod object {
 
     pub fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Shared<LiteMap<Id, T>>, D::Error> {
+    ) -> Result<LiteMap<Id, T>, D::Error> {
         Ok(BTreeMap::deserialize(deserializer)?.into_iter().collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Shared parts of a snapshot: cheap to hand out, copied only when somebody writes.
+//! Values that are cheap to hand out, and copied only when somebody writes.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -13,15 +13,16 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct Shared<T>(Arc<T>);
 
-impl<T> From<T> for Shared<T> {
-    fn from(value: T) -> Self {
-        Shared(Arc::new(value))
+impl<T: Clone> Shared<T> {
+    /// The value itself; copied if others share it.
+    pub fn into_inner(self) -> T {
+        Arc::unwrap_or_clone(self.0)
     }
 }
 
-impl<A, T: FromIterator<A>> FromIterator<A> for Shared<T> {
-    fn from_iter<I: IntoIterator<Item = A>>(items: I) -> Self {
-        T::from_iter(items).into()
+impl<T> From<T> for Shared<T> {
+    fn from(value: T) -> Self {
+        Shared(Arc::new(value))
     }
 }
 
@@ -36,12 +37,6 @@ impl<T> Deref for Shared<T> {
 impl<T: Clone> DerefMut for Shared<T> {
     fn deref_mut(&mut self) -> &mut T {
         Arc::make_mut(&mut self.0)
-    }
-}
-
-impl<T: PartialEq> PartialEq<T> for Shared<T> {
-    fn eq(&self, other: &T) -> bool {
-        *self.0 == *other
     }
 }
 

@@ -14,7 +14,7 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A JSON value under the contract's equality.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Eq)]
 pub enum Value {
     /// `null`.
     Null,
@@ -98,6 +98,42 @@ impl Value {
     /// The parser's, when the text is not one JSON value.
     pub fn from_json(text: &str) -> Result<Value, serde_json::Error> {
         serde_json::from_str(text)
+    }
+}
+
+impl PartialEq for Value {
+    /// Mostly both sides share what they hold, which is asked first, and in the caller.
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(left), Value::Bool(right)) => left == right,
+            (Value::Integer(left), Value::Integer(right)) => left == right,
+            (Value::Float(left), Value::Float(right)) => left == right,
+            (Value::String(left), Value::String(right)) => {
+                Arc::ptr_eq(left, right) || left == right
+            }
+            (Value::Array(left), Value::Array(right)) => Arc::ptr_eq(left, right) || left == right,
+            (Value::Object(left), Value::Object(right)) => {
+                Arc::ptr_eq(left, right) || left == right
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Value::Null => {}
+            Value::Bool(flag) => flag.hash(state),
+            Value::Integer(number) => number.hash(state),
+            Value::Float(number) => number.hash(state),
+            Value::String(text) => text.hash(state),
+            Value::Array(items) => items.hash(state),
+            Value::Object(members) => members.hash(state),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ pub fn step(state: &mut SessionState, operation: &Operation) -> Answer {
 /// The operations that need an existing session, and act within it.
 fn step_within(session: &mut Session, operation: &Operation) -> Answer {
     match operation {
-        Operation::Load { .. } => Ok(Reply::Snapshot(Box::new(session.snapshot()))),
+        Operation::Load { .. } => Ok(Reply::Snapshot(session.snapshot().into())),
         Operation::ReadMessages { offset, limit, .. } => read_messages(session, *offset, *limit),
         Operation::Touch { expires_at, .. } => {
             session.expires_at = *expires_at;

@@ -11,7 +11,7 @@ fn breaks(scene: Scene, because: &str) {
 
 /// Puts the call `c` into this state.
 fn put(state: CallState) -> impl FnOnce(&mut Snapshot) {
-    |snapshot| snapshot.calls.get_mut("c").expect("registered").state = state
+    |snapshot| snapshot.calls.get_mut(&"c".into()).expect("registered").state = state
 }
 
 fn submitted(result: i64) -> CallState {
@@ -126,7 +126,8 @@ fn a_registration_moves_the_deadline_of_a_call() {
 #[test]
 fn a_call_vanishes_within_its_session() {
     breaks(
-        registered(promote_staged("t", 1)).seen(|snapshot| drop(snapshot.calls.remove("c"))),
+        registered(promote_staged("t", 1))
+            .seen(|snapshot| drop(snapshot.calls.remove(&"c".into()))),
         "call \"c\" vanished",
     );
 }

@@ -162,8 +162,8 @@ fn replies() -> [Reply; 18] {
     [
         Reply::Created { version: 1 },
         Reply::Deleted,
-        Reply::Snapshot(Box::new(empty_snapshot())),
-        Reply::Snapshot(Box::new(full_snapshot())),
+        Reply::Snapshot(empty_snapshot().into()),
+        Reply::Snapshot(full_snapshot().into()),
         Reply::Page { messages: vec![message("m", every_value())], total: u64::MAX },
         Reply::Touched,
         Reply::Staged,
@@ -199,7 +199,7 @@ fn full_snapshot() -> Snapshot {
         status: Status::SuspendedClientTool,
         state: [("k".into(), every_value())].into_iter().collect(),
         message_count: 3,
-        staged: vec![StagedMark { step: "t2".into(), call: "c".into(), at: MAX_TIME }].into(),
+        staged: vec![StagedMark { step: "t2".into(), call: "c".into(), at: MAX_TIME }],
         calls: [
             ("expired".into(), call(CallState::Expired)),
             ("pending".into(), call(CallState::Pending)),
@@ -207,7 +207,7 @@ fn full_snapshot() -> Snapshot {
         ]
         .into_iter()
         .collect(),
-        runs: vec!["r".into(), "q".into()].into(),
+        runs: vec!["r".into(), "q".into()],
         interrupt: true,
         expires_at: Some(0),
         last_step: Some("t1".into()),

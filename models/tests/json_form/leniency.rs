@@ -31,7 +31,7 @@ fn the_keys_of_a_state_come_in_any_order_and_the_last_of_two_counts() {
         serde_json::from_str::<Completion>(&text)
     };
     let state = |text| match snapshot(text).expect(text) {
-        Completion::Done(Reply::Snapshot(snapshot)) => snapshot.state,
+        Completion::Done(Reply::Snapshot(snapshot)) => snapshot.into_inner().state,
         other => panic!("{other:?}"),
     };
     assert_eq!(state(r#"{"b":1,"a":2}"#), state(r#"{"a":2,"b":1}"#));

@@ -154,9 +154,9 @@ pub fn snapshot() -> impl Strategy<Value = Snapshot> {
             status,
             state: state.into_iter().collect(),
             message_count,
-            staged: staged.into(),
+            staged,
             calls: calls.into_iter().collect(),
-            runs: runs.into(),
+            runs,
             interrupt,
             expires_at,
             last_step,
@@ -173,7 +173,7 @@ fn reply_with_data() -> impl Strategy<Value = Reply> {
     let cleaned =
         (id(), id(), id()).prop_map(|(session, step, call)| CleanedStaging { session, step, call });
     prop_oneof![
-        snapshot().prop_map(|snapshot| Reply::Snapshot(Box::new(snapshot))),
+        snapshot().prop_map(|snapshot| Reply::Snapshot(snapshot.into())),
         (vec(message(), 0..3), number())
             .prop_map(|(messages, total)| Reply::Page { messages, total }),
         vec(expired, 0..3).prop_map(Reply::CallsExpired),

@@ -9,7 +9,7 @@ const EXPIRED: Refusal = Refusal::CallResolved { resolution: Resolution::Expired
 
 impl Scene {
     fn call(&self) -> &CallState {
-        &self.session().calls.get("c").expect("registered").state
+        &self.session().calls.get(&"c".into()).expect("registered").state
     }
 }
 

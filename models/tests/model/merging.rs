@@ -162,5 +162,5 @@ fn a_value_appended_to_keeps_its_earlier_readers_unchanged() {
     let mut scene = Scene::after([promote_with("t1", 1, [append_to("k", [1])], [])]);
     let before = scene.session().state.clone();
     scene.done(promote_with("t2", 2, [append_to("k", [2])], []));
-    assert_eq!(before.get("k"), Some(&Value::array(vec![1.into()])));
+    assert_eq!(before.get(&"k".into()), Some(&Value::array(vec![1.into()])));
 }

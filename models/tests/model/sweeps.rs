@@ -46,8 +46,8 @@ fn calls_expire_in_all_sessions() {
         Ok(Reply::CallsExpired(vec![expired("a"), expired("b")]))
     );
     let calls = &store.session(&"b".into()).expect("created").calls;
-    assert_eq!(calls.get("c").map(|call| &call.state), Some(&CallState::Expired));
-    assert_eq!(calls.get("later").map(|call| &call.state), Some(&CallState::Pending));
+    assert_eq!(calls.get(&"c".into()).map(|call| &call.state), Some(&CallState::Expired));
+    assert_eq!(calls.get(&"later".into()).map(|call| &call.state), Some(&CallState::Pending));
 }
 
 #[test]

@@ -18,5 +18,9 @@ mod sqlite;
 
 use criterion::{criterion_group, criterion_main};
 
+/// As in the `stagefault` command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 criterion_group!(benches, memory::bench, sqlite::bench, postgres::bench);
 criterion_main!(benches);

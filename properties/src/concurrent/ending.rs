@@ -84,7 +84,7 @@ async fn read<S: Store>(run: &mut Run<'_, S, impl Source>, id: &Id) -> Result<Op
             _ => break,
         }
     }
-    Ok(Some(Seen { snapshot: *snapshot, messages }))
+    Ok(Some(Seen { snapshot: snapshot.into_inner(), messages }))
 }
 
 /// Executes an operation that the end of the episode depends on.
@@ -122,10 +122,10 @@ impl Aftermath {
         let mut session = Session::created(snapshot.expires_at);
         session.version = snapshot.version;
         session.status = snapshot.status;
-        session.state = (*snapshot.state).clone();
+        session.state = snapshot.state.clone();
         session.messages.clone_from(messages);
-        session.calls = (*snapshot.calls).clone();
-        session.runs = (*snapshot.runs).clone();
+        session.calls = snapshot.calls.clone();
+        session.runs = snapshot.runs.clone();
         session.interrupt = snapshot.interrupt;
         session.last_step.clone_from(&snapshot.last_step);
         for mark in snapshot.staged.iter() {

@@ -37,8 +37,8 @@ pub(super) fn learn(model: &mut StoreModel, operation: &Operation, completion: &
         (_, Completion::Done(Reply::Snapshot(snapshot))) => {
             session.status = snapshot.status;
             session.last_step = snapshot.last_step.clone();
-            session.calls = (*snapshot.calls).clone();
-            session.state = (*snapshot.state).clone();
+            session.calls = snapshot.calls.clone();
+            session.state = snapshot.state.clone();
         }
         _ => {}
     }

@@ -22,9 +22,8 @@ use names::Names;
 pub struct Generator {
     profile: &'static Profile,
     names: Names,
-    /// The profile's weights, but for what is switched off.
-    weights: [u32; OperationKind::ALL.len()],
-    total_weight: u32,
+    /// Each kind as often as it weighs, but for what is switched off.
+    kinds: Vec<OperationKind>,
     /// Logical time; it only goes forward within an episode.
     clock: Millis,
 }
@@ -32,13 +31,8 @@ pub struct Generator {
 impl Generator {
     /// A generator for this profile.
     pub fn new(profile: &'static Profile) -> Self {
-        Generator {
-            profile,
-            names: Names::new(profile),
-            weights: profile.weights,
-            total_weight: profile.weights.iter().sum(),
-            clock: 0,
-        }
+        let kinds = weighed(profile.weights);
+        Generator { profile, names: Names::new(profile), kinds, clock: 0 }
     }
 
     /// Starts an episode, with fresh sessions named after its number.
@@ -50,11 +44,10 @@ impl Generator {
     /// Switches operations off at random until the next call, each one in two times. The
     /// others then meet states that are rare when everything happens.
     pub fn switch_some_off<C: Choices + ?Sized>(&mut self, choices: &mut C) {
-        let weights = self.profile.weights.map(|weight| weight * choices.below(2));
-        let total: u32 = weights.iter().sum();
-        // With nothing left, everything.
-        self.weights = if total > 0 { weights } else { self.profile.weights };
-        self.total_weight = self.weights.iter().sum();
+        self.kinds = weighed(self.profile.weights.map(|weight| weight * choices.below(2)));
+        if self.kinds.is_empty() {
+            self.kinds = weighed(self.profile.weights);
+        }
     }
 
     /// The next operation and its writer.
@@ -69,7 +62,7 @@ impl Generator {
 
     fn operation<C: Choices + ?Sized>(&mut self, model: &StoreModel, choices: &mut C) -> Operation {
         self.clock += Millis::from(choices.below(8));
-        let kind = self.kind(choices);
+        let kind = *choices.pick(&self.kinds);
         let id = choices.pick(&self.names.sessions).clone();
         match model.session(&id) {
             Some(session) => self.on_session(kind, id, session, choices),
@@ -77,17 +70,6 @@ impl Generator {
             None if choices.chance(3, 4) => self.create(id, choices),
             None => self.on_session(kind, id, &Session::created(None), choices),
         }
-    }
-
-    fn kind<C: Choices + ?Sized>(&self, choices: &mut C) -> OperationKind {
-        let mut drawn = choices.below(self.total_weight);
-        for (kind, weight) in OperationKind::ALL.into_iter().zip(self.weights) {
-            match drawn.checked_sub(weight) {
-                Some(rest) => drawn = rest,
-                None => return kind,
-            }
-        }
-        unreachable!("the weights sum up to the total")
     }
 
     fn on_session<C: Choices + ?Sized>(
@@ -186,11 +168,15 @@ impl Generator {
             step: self.step(state, choices),
             call: choices.pick(&self.names.calls).clone(),
             at: self.clock.saturating_sub(Millis::from(choices.below(4))),
-            changes: self.changes(state, choices).into(),
+            changes: self.changes(state, choices),
         })
     }
 
-    fn changes<C: Choices + ?Sized>(&self, session: &Session, choices: &mut C) -> Vec<Change> {
+    fn changes<C: Choices + ?Sized, Changes: FromIterator<Change>>(
+        &self,
+        session: &Session,
+        choices: &mut C,
+    ) -> Changes {
         let count = *choices.pick(&[1, 1, 1, 2, 3, 0]);
         (0..count).map(|_| self.change(session, choices)).collect()
     }
@@ -325,4 +311,10 @@ impl Generator {
         };
         Operation::SubmitResult { session, call, run, result, now }
     }
+}
+
+/// Each kind of operation as often as it weighs.
+fn weighed(weights: [u32; OperationKind::ALL.len()]) -> Vec<OperationKind> {
+    let weights = OperationKind::ALL.into_iter().zip(weights);
+    weights.flat_map(|(kind, weight)| std::iter::repeat_n(kind, weight as usize)).collect()
 }

@@ -18,7 +18,7 @@ pub(super) fn value<C: Choices + ?Sized>(names: &Names, large: u32, choices: &mu
 
 fn nested<C: Choices + ?Sized>(names: &Names, depth: u32, choices: &mut C) -> Value {
     let scalars = 24;
-    match choices.below(if depth > 0 { scalars + 4 } else { scalars }) {
+    match choices.below(if depth > 0 { scalars + 2 } else { scalars }) {
         0..=9 => Value::Integer(i64::from(choices.below(10))),
         10..=16 => Value::String(choices.pick(&names.strings).clone()),
         17 => Value::Null,
@@ -27,7 +27,7 @@ fn nested<C: Choices + ?Sized>(names: &Names, depth: u32, choices: &mut C) -> Va
         20 => Value::Integer(choices.word() as i64),
         21 => Value::number(f64::from_bits(choices.word())).unwrap_or(Value::Null),
         22..24 => choices.pick(&names.edges).clone(),
-        24 | 25 => {
+        24 => {
             let length = choices.below(4);
             Value::array((0..length).map(|_| nested(names, depth - 1, choices)).collect())
         }

@@ -16,7 +16,9 @@ mod source;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
-use stagefault_models::{Backend, BackendError, Entry, Id, Operation, Schedule, StoreModel, audit};
+use stagefault_models::{
+    Backend, BackendError, Entry, Id, Operation, Refusal, Reply, Schedule, StoreModel, audit,
+};
 
 use crate::tally::Tally;
 use crate::violation::EpisodeError;
@@ -103,7 +105,6 @@ impl<B: Backend> Sequential<B> {
         let writer = *writer as usize % self.stores.len();
         let reader = (writer + 1) % self.stores.len();
         let touched = operation.session();
-        let known = touched.and_then(|id| model.session(id)).map_or(0, |it| it.messages.len());
         let before = self.options.observe.then(|| model.clone());
 
         let expected = model.step(operation);
@@ -113,15 +114,15 @@ impl<B: Backend> Sequential<B> {
         if let Some(before) = before {
             explain::observe(store, &before, operation, &completion).await?;
         }
+        let added = messages_added(&expected);
         check::answer(operation, expected, &completion)?;
         match touched {
             // It is no name, and that this was said is compared already.
             Some(id) if !id.is_valid() => Ok(()),
-            Some(id) => check::session(store, id, model.session(id), known).await,
+            Some(id) => check::session(store, id, model.session(id), added).await,
             None => {
                 for (id, session) in model.sessions() {
-                    // A sweep adds no message.
-                    check::session(store, id, session, usize::MAX).await?;
+                    check::session(store, id, session, added).await?;
                 }
                 Ok(())
             }
@@ -155,7 +156,7 @@ impl<B: Backend> Sequential<B> {
     async fn check_all(&mut self, model: &StoreModel) -> Result<(), Difference> {
         let mut ids = Vec::new();
         for (id, session) in model.sessions() {
-            check::session(&mut self.stores[0], id, session, 0).await?;
+            check::session(&mut self.stores[0], id, session, usize::MAX).await?;
             ids.push(id.clone());
         }
         self.check_rows(model, &ids).await
@@ -165,6 +166,16 @@ impl<B: Backend> Sequential<B> {
     async fn check_rows(&self, model: &StoreModel, ids: &[Id]) -> Result<(), Difference> {
         let findings = audit::compare(model, &self.backend.audit(ids).await?);
         if findings.is_empty() { Ok(()) } else { Err(Difference::Rows(findings)) }
+    }
+}
+
+/// How many messages the operation added to its session.
+fn messages_added(answer: &Result<Reply, Refusal>) -> usize {
+    match answer {
+        Ok(Reply::Promoted { appended, .. } | Reply::Appended { appended, .. }) => {
+            *appended as usize
+        }
+        _ => 0,
     }
 }
 

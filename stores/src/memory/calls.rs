@@ -14,7 +14,7 @@ impl Record {
         deadline: Millis,
         flaws: &Flaws,
     ) -> Answer {
-        if let Some(known) = self.calls.get_mut(call) {
+        if let Some(known) = self.seen.calls.get_mut(call) {
             if known.run != *run || known.deadline != deadline {
                 return Err(Refusal::CallConflict);
             }
@@ -24,7 +24,7 @@ impl Record {
             return Ok(Reply::Registered);
         }
         let pending = Call { run: run.clone(), deadline, state: CallState::Pending };
-        self.calls.insert(call.clone(), pending);
+        self.seen.calls.insert(call.clone(), pending);
         Ok(Reply::Registered)
     }
 
@@ -36,7 +36,7 @@ impl Record {
         now: Millis,
         flaws: &Flaws,
     ) -> Answer {
-        let Some(call) = self.calls.get_mut(call) else {
+        let Some(call) = self.seen.calls.get_mut(call) else {
             return Err(Refusal::UnknownCall);
         };
         if call.run != *run && !flaws.has(Flaw::FenceIgnored) {

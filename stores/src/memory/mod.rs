@@ -120,7 +120,7 @@ impl Stripes {
     fn create(&self, id: &Id, expires_at: Option<u64>) -> Answer {
         let mut stripe = self.stripe(id);
         if let Some(record) = stripe.get(id) {
-            return Err(Refusal::SessionExists { version: record.version });
+            return Err(Refusal::SessionExists { version: record.seen.version });
         }
         stripe.insert(id.clone(), Record::new(expires_at));
         Ok(Reply::Created { version: 1 })
@@ -142,11 +142,7 @@ impl Stripes {
     }
 
     fn stripe(&self, id: &Id) -> MutexGuard<'_, BTreeMap<Id, Record>> {
-        // FNV-1a: short ids, few stripes, and the same stripe in every process.
-        let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        lock(&self.stripes[(hash >> 32) as usize % STRIPES])
+        lock(&self.stripes[(id.stable_hash() >> 32) as usize % STRIPES])
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use stagefault_models::{
-    ExpiredCall, Id, Millis, Operation, Point, Refusal, Reply, Scope, Snapshot,
+    ExpiredCall, Id, Millis, Operation, Point, Refusal, Reply, Scope, Shared, Snapshot,
 };
 
 use super::record::Record;
@@ -40,7 +40,7 @@ impl Stripes {
         let Some(id) = operation.session() else { return Err(Refusal::SessionNotFound) };
         if let Operation::CreateSession { expires_at, .. } = operation {
             if let Some(record) = self.stripe(id).get(id) {
-                return Err(Refusal::SessionExists { version: record.version });
+                return Err(Refusal::SessionExists { version: record.seen.version });
             }
             scope.reach(Point::Statement(1)).await;
             self.stripe(id).insert(id.clone(), Record::new(*expires_at));
@@ -52,7 +52,7 @@ impl Stripes {
         let mut stripe = self.stripe(id);
         let record = stripe.get_mut(id).ok_or(Refusal::SessionNotFound)?;
         if let Reply::Snapshot(first) = reply {
-            return Ok(record.second_half_of(*first));
+            return Ok(record.second_half_of(first));
         }
         record.write_back(operation, copy);
         Ok(reply)
@@ -76,7 +76,7 @@ impl Stripes {
             if listed.iter().any(|call| call.session == *id)
                 && let Some(copy) = copy.get(id)
             {
-                record.calls = copy.calls.clone();
+                record.seen.calls = copy.seen.calls.clone();
             }
         }
         expired.extend(listed);
@@ -108,7 +108,8 @@ impl Stripes {
             if listed.staged.iter().any(|staged| staged.session == *id)
                 && let Some(copy) = copy.get(id)
             {
-                record.staging = copy.staging.clone();
+                record.seen.staged = copy.seen.staged.clone();
+                record.staged_changes = copy.staged_changes.clone();
                 let of_it = |staged: &&_| is_of(id, staged);
                 removed.staged.extend(listed.staged.iter().filter(of_it).cloned());
             }
@@ -124,37 +125,43 @@ fn is_of(id: &Id, staged: &stagefault_models::CleanedStaging) -> bool {
 impl Record {
     /// Writes back the part that the operation is about.
     fn write_back(&mut self, operation: &Operation, copy: Record) {
+        let seen = copy.seen.into_inner();
         match operation {
-            Operation::Stage(stage) => self.staging.put(stage),
+            Operation::Stage(stage) => self.put_staged(stage),
             Operation::Discard { step, .. } => {
-                self.staging.clear(step);
+                self.clear_staged(step);
             }
             Operation::Promote(promote) => {
-                self.staging.clear(&promote.step);
-                self.version = copy.version;
-                self.status = copy.status;
-                self.state = copy.state;
+                self.clear_staged(&promote.step);
                 self.messages = copy.messages;
-                self.last_step = copy.last_step;
+                self.seen.version = seen.version;
+                self.seen.status = seen.status;
+                self.seen.state = seen.state;
+                self.seen.message_count = seen.message_count;
+                self.seen.last_step = seen.last_step;
             }
-            Operation::AppendMessages { .. } => self.messages = copy.messages,
+            Operation::AppendMessages { .. } => {
+                self.messages = copy.messages;
+                self.seen.message_count = seen.message_count;
+            }
             Operation::CompareAndSetStatus { .. } => {
-                self.version = copy.version;
-                self.status = copy.status;
+                self.seen.version = seen.version;
+                self.seen.status = seen.status;
             }
-            Operation::BeginRun { .. } => self.runs = copy.runs,
-            Operation::ConsumeInterrupt { .. } => self.interrupt = copy.interrupt,
+            Operation::BeginRun { .. } => self.seen.runs = seen.runs,
+            Operation::ConsumeInterrupt { .. } => self.seen.interrupt = seen.interrupt,
             Operation::RegisterCall { .. } | Operation::SubmitResult { .. } => {
-                self.calls = copy.calls;
+                self.seen.calls = seen.calls;
             }
             _ => {}
         }
     }
 
     /// A load of which the head was read before, and what hangs on it is read now.
-    fn second_half_of(&self, first: Snapshot) -> Reply {
-        let now = self.snapshot();
+    fn second_half_of(&self, first: Shared<Snapshot>) -> Reply {
+        let now = Snapshot::clone(&self.seen);
         let (message_count, staged) = (now.message_count, now.staged);
-        Reply::Snapshot(Box::new(Snapshot { message_count, staged, calls: now.calls, ..first }))
+        let mixed = Snapshot { message_count, staged, calls: now.calls, ..first.into_inner() };
+        Reply::Snapshot(mixed.into())
     }
 }

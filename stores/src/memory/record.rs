@@ -1,75 +1,71 @@
 //! A session as the memory store keeps it, and the operations within one session.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use litemap::LiteMap;
 use stagefault_models::audit::{RawHead, RawSession};
 use stagefault_models::{
-    Call, Id, Message, Millis, Operation, Promote, Refusal, Reply, Shared, Snapshot, Stage, Status,
-    Value, Version,
+    Change, Id, Message, Millis, Operation, Promote, Refusal, Reply, Shared, Snapshot, Stage,
+    Status, Value,
 };
 
 use super::Answer;
-use super::staging::Staging;
 use crate::flaws::{Flaw, Flaws};
 use crate::merge::merge;
 
-/// One session, with nothing derived in it that could fall out of step.
+/// One session.
 #[derive(Clone)]
 pub(super) struct Record {
-    pub(super) version: Version,
-    pub(super) status: Status,
-    pub(super) state: Shared<LiteMap<Id, Value>>,
+    /// What `Load` shows, which it answers by sharing it.
+    pub(super) seen: Shared<Snapshot>,
     pub(super) messages: Vec<Message>,
-    pub(super) staging: Staging,
-    pub(super) calls: Shared<LiteMap<Id, Call>>,
-    pub(super) runs: Shared<Vec<Id>>,
-    pub(super) interrupt: bool,
-    pub(super) expires_at: Option<Millis>,
-    pub(super) last_step: Option<Id>,
+    /// Of each staged call that is shown, its changes.
+    pub(super) staged_changes: Vec<Arc<[Change]>>,
 }
 
 impl Record {
     pub(super) fn new(expires_at: Option<Millis>) -> Self {
-        Record {
+        let seen = Snapshot {
             version: 1,
             status: Status::Active,
-            state: Shared::default(),
-            messages: Vec::new(),
-            staging: Staging::default(),
-            calls: Shared::default(),
-            runs: Shared::default(),
+            state: LiteMap::new(),
+            message_count: 0,
+            staged: Vec::new(),
+            calls: LiteMap::new(),
+            runs: Vec::new(),
             interrupt: false,
             expires_at,
             last_step: None,
-        }
+        };
+        Record { seen: seen.into(), messages: Vec::new(), staged_changes: Vec::new() }
     }
 
     pub(super) fn execute(&mut self, operation: &Operation, flaws: &Flaws) -> Answer {
         match operation {
-            Operation::Load { .. } => Ok(Reply::Snapshot(Box::new(self.snapshot()))),
+            Operation::Load { .. } => Ok(Reply::Snapshot(self.seen.clone())),
             Operation::ReadMessages { offset, limit, .. } => Ok(self.page(*offset, *limit)),
             Operation::Touch { expires_at, .. } => {
                 if expires_at.is_some() || !flaws.has(Flaw::ExpiryNotCleared) {
-                    self.expires_at = *expires_at;
+                    self.seen.expires_at = *expires_at;
                 }
                 Ok(Reply::Touched)
             }
             Operation::Stage(stage) => self.stage(stage, flaws),
             Operation::Discard { step, .. } => {
-                Ok(Reply::Discarded { calls: self.staging.clear(step) })
+                Ok(Reply::Discarded { calls: self.clear_staged(step) })
             }
             Operation::Promote(promote) => self.promote(promote, flaws),
             Operation::AppendMessages { messages, .. } => self.append(messages, flaws),
             Operation::CompareAndSetStatus { from, to, .. } => self.set_status(from, *to, flaws),
             Operation::BeginRun { run, .. } => Ok(self.begin_run(run)),
             Operation::RequestInterrupt { .. } => {
-                self.interrupt = true;
+                self.seen.interrupt = true;
                 Ok(Reply::InterruptRequested)
             }
             Operation::ConsumeInterrupt { .. } => {
-                let taken = self.interrupt;
-                self.interrupt = taken && flaws.has(Flaw::InterruptNotCleared);
+                let taken = self.seen.interrupt;
+                self.seen.interrupt = taken && flaws.has(Flaw::InterruptNotCleared);
                 Ok(Reply::Interrupt { taken })
             }
             Operation::RegisterCall { call, run, deadline, .. } => {
@@ -85,21 +81,6 @@ impl Record {
         }
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot {
-            version: self.version,
-            status: self.status,
-            state: self.state.clone(),
-            message_count: self.messages.len() as u64,
-            staged: self.staging.marks().clone(),
-            calls: self.calls.clone(),
-            runs: self.runs.clone(),
-            interrupt: self.interrupt,
-            expires_at: self.expires_at,
-            last_step: self.last_step.clone(),
-        }
-    }
-
     fn page(&self, offset: u64, limit: u64) -> Reply {
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
         let messages = self.messages.iter().skip(skipped).take(limit as usize).cloned().collect();
@@ -108,14 +89,14 @@ impl Record {
 
     fn stage(&mut self, stage: &Stage, flaws: &Flaws) -> Answer {
         self.refuse_closed(&stage.step, flaws)?;
-        if !(flaws.has(Flaw::FirstStageKept) && self.staging.holds(stage)) {
-            self.staging.put(stage);
+        if !(flaws.has(Flaw::FirstStageKept) && self.holds_staged(stage)) {
+            self.put_staged(stage);
         }
         Ok(Reply::Staged)
     }
 
     fn refuse_closed(&self, step: &Id, flaws: &Flaws) -> Result<(), Refusal> {
-        match &self.last_step {
+        match &self.seen.last_step {
             Some(last) if last == step && !flaws.has(Flaw::StepNotClosed) => {
                 Err(Refusal::StepClosed)
             }
@@ -125,39 +106,38 @@ impl Record {
 
     fn promote(&mut self, promote: &Promote, flaws: &Flaws) -> Answer {
         self.refuse_closed(&promote.step, flaws)?;
-        if self.version != promote.expected && !flaws.has(Flaw::VersionNotChecked) {
-            let (expected, current) = (promote.expected, self.version);
+        if self.seen.version != promote.expected && !flaws.has(Flaw::VersionNotChecked) {
+            let (expected, current) = (promote.expected, self.seen.version);
             return Err(Refusal::StaleState { expected, current });
         }
         let fresh = self.fresh(&promote.messages, flaws);
         if fresh.is_err() && flaws.has(Flaw::ChangesBeforeMessageConflict) {
-            self.state = self.merged(promote, flaws)?.into();
+            self.seen.state = self.merged(promote, flaws)?;
         }
         let (fresh, state) = (fresh?, self.merged(promote, flaws)?);
 
-        self.version += 1;
-        self.state = state.into();
-        if let Some(status) = promote.status {
-            self.status = status;
-        }
+        let appended = self.add(fresh);
         let applied = if flaws.has(Flaw::StagingNotCleared) {
-            self.staging.count(&promote.step)
+            self.count_staged(&promote.step)
         } else {
-            self.staging.clear(&promote.step)
+            self.clear_staged(&promote.step)
         };
+        let seen = &mut *self.seen;
         if flaws.has(Flaw::OtherStagingCleared) {
-            self.staging = Staging::default();
+            seen.staged.clear();
+            self.staged_changes.clear();
         }
-        self.last_step = Some(promote.step.clone());
-        let appended = fresh.len() as u64;
-        self.messages.extend(fresh);
-        Ok(Reply::Promoted { version: self.version, applied, appended })
+        seen.version += 1;
+        seen.state = state;
+        seen.status = promote.status.unwrap_or(seen.status);
+        seen.last_step = Some(promote.step.clone());
+        Ok(Reply::Promoted { version: seen.version, applied, appended })
     }
 
     /// The state with the promote's changes and then the step's staged ones applied.
     fn merged(&self, promote: &Promote, flaws: &Flaws) -> Result<LiteMap<Id, Value>, Refusal> {
-        let changes = promote.changes.iter().chain(self.staging.changes_of(&promote.step, flaws));
-        let mut state = LiteMap::clone(&self.state);
+        let changes = promote.changes.iter().chain(self.changes_of(&promote.step, flaws));
+        let mut state = self.seen.state.clone();
         match merge(&mut state, changes) {
             Ok(()) => Ok(state),
             Err(key) => Err(Refusal::MergeConflict { key }),
@@ -166,9 +146,8 @@ impl Record {
 
     fn append(&mut self, messages: &[Message], flaws: &Flaws) -> Answer {
         let fresh = self.fresh(messages, flaws)?;
-        let appended = fresh.len() as u64;
-        self.messages.extend(fresh);
-        Ok(Reply::Appended { appended, total: self.messages.len() as u64 })
+        let appended = self.add(fresh);
+        Ok(Reply::Appended { appended, total: self.seen.message_count })
     }
 
     /// The messages that the session does not hold yet, each once.
@@ -187,22 +166,33 @@ impl Record {
         Ok(fresh)
     }
 
+    /// Adds the messages and counts them.
+    fn add(&mut self, fresh: Vec<Message>) -> u64 {
+        let added = fresh.len() as u64;
+        if added > 0 {
+            self.messages.extend(fresh);
+            self.seen.message_count += added;
+        }
+        added
+    }
+
     fn set_status(&mut self, from: &[Status], to: Status, flaws: &Flaws) -> Answer {
-        let (status, version) = (self.status, self.version);
+        let (status, version) = (self.seen.status, self.seen.version);
         if !from.contains(&status) && !flaws.has(Flaw::StatusNotCompared) {
             return Err(Refusal::StatusMismatch { status, version });
         }
-        self.status = to;
-        self.version += 1;
-        Ok(Reply::StatusSet { version: self.version })
+        let seen = &mut *self.seen;
+        seen.status = to;
+        seen.version += 1;
+        Ok(Reply::StatusSet { version: seen.version })
     }
 
     fn begin_run(&mut self, run: &Id) -> Reply {
-        let turn = match self.runs.iter().position(|known| known == run) {
+        let turn = match self.seen.runs.iter().position(|known| known == run) {
             Some(place) => place + 1,
             None => {
-                self.runs.push(run.clone());
-                self.runs.len()
+                self.seen.runs.push(run.clone());
+                self.seen.runs.len()
             }
         };
         Reply::RunBegun { turn: turn as u64 }
@@ -211,16 +201,16 @@ impl Record {
     /// The rows that an audit reads.
     pub(super) fn raw(&self) -> RawSession {
         let state: BTreeMap<_, _> =
-            self.state.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        let staged = self.staging.iter().map(|(mark, changes)| {
+            self.seen.state.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let staged = self.seen.staged.iter().zip(&self.staged_changes).map(|(mark, changes)| {
             ((mark.step.clone(), mark.call.clone()), (mark.at, changes.to_vec()))
         });
         RawSession {
-            head: Some(RawHead { version: self.version, state }),
+            head: Some(RawHead { version: self.seen.version, state }),
             messages: (0..).zip(self.messages.iter().cloned()).collect(),
             staged: staged.collect(),
-            calls: self.calls.iter().map(|(id, call)| (id.clone(), call.clone())).collect(),
-            runs: (1..).zip(self.runs.iter().cloned()).collect(),
+            calls: self.seen.calls.iter().map(|(id, call)| (id.clone(), call.clone())).collect(),
+            runs: (1..).zip(self.seen.runs.iter().cloned()).collect(),
         }
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn expire(
     expired: &mut Vec<ExpiredCall>,
 ) {
     for (session, record) in records.iter_mut() {
-        for (call, state) in record.calls.iter_mut() {
+        for (call, state) in record.seen.calls.iter_mut() {
             let open = state.state == CallState::Pending
                 || flaws.has(Flaw::ExpiredTwice) && state.state == CallState::Expired;
             if open && state.deadline <= now {
@@ -95,7 +95,7 @@ pub(super) fn clean(
     removed: &mut Removed,
 ) {
     records.retain(|session, record| {
-        let live = record.expires_at.is_none_or(|expires_at| expires_at > now);
+        let live = record.seen.expires_at.is_none_or(|expires_at| expires_at > now);
         if !live {
             removed.sessions.push(session.clone());
         }
@@ -107,6 +107,6 @@ pub(super) fn clean(
         return;
     }
     for (session, record) in records.iter_mut() {
-        record.staging.sweep(latest, |mark| removed.staged.push(CleanedStaging::of(session, mark)));
+        record.sweep_staged(latest, |mark| removed.staged.push(CleanedStaging::of(session, mark)));
     }
 }

@@ -3,7 +3,7 @@
 
 use litemap::LiteMap;
 use sqlx::postgres::PgRow;
-use stagefault_models::{Call, Id, Refusal, Reply, Shared, Snapshot, StagedMark};
+use stagefault_models::{Call, Id, Refusal, Reply, Snapshot, StagedMark};
 
 use super::failure::Stop;
 use super::row::{
@@ -46,10 +46,10 @@ pub(super) async fn load(run: &mut Run<'_>, session: &Id) -> Result<Reply, Stop>
     let mut snapshot = snapshot.ok_or(Refusal::SessionNotFound)?;
     staged.sort_unstable();
     runs.sort_unstable();
-    snapshot.staged = staged.into();
-    snapshot.calls = calls.into();
+    snapshot.staged = staged;
+    snapshot.calls = calls;
     snapshot.runs = runs.into_iter().map(|(_, run)| run).collect();
-    Ok(Reply::Snapshot(Box::new(snapshot)))
+    Ok(Reply::Snapshot(snapshot.into()))
 }
 
 /// What the session's own row shows.
@@ -62,8 +62,8 @@ fn head(row: &PgRow) -> Read<Snapshot> {
         interrupt: flag(row, 6)?,
         expires_at: optional_unsigned(row, 7)?,
         message_count: unsigned(row, 8)?,
-        staged: Shared::default(),
-        calls: Shared::default(),
-        runs: Shared::default(),
+        staged: Vec::new(),
+        calls: LiteMap::new(),
+        runs: Vec::new(),
     })
 }

@@ -106,8 +106,9 @@ async fn load_in_parts(run: &mut Run<'_>, session: &Id) -> Answer {
     let Reply::Snapshot(second) = load(run, session).await? else {
         unreachable!("a load answers with a snapshot")
     };
-    let Snapshot { message_count, staged, calls, .. } = *second;
-    Ok(Reply::Snapshot(Box::new(Snapshot { message_count, staged, calls, ..*first })))
+    let Snapshot { message_count, staged, calls, .. } = second.into_inner();
+    let mixed = Snapshot { message_count, staged, calls, ..first.into_inner() };
+    Ok(Reply::Snapshot(mixed.into()))
 }
 
 async fn stage(run: &mut Run<'_>, request: &Stage) -> Answer {

@@ -81,7 +81,7 @@ async fn a_promote_dropped_at_any_point_is_whole_or_nothing_and_poisons_nothing(
         let after = snapshot(&mut store, "s").await;
         if point == Point::Reply {
             version += 1;
-            assert_eq!(after.state.get("staged"), Some(&Value::from(&*step)));
+            assert_eq!(after.state.get(&"staged".into()), Some(&Value::from(&*step)));
         } else {
             assert_eq!(after.state, before.state, "{point:?}");
             done(&mut store, Operation::Discard { session: "s".into(), step: (*step).into() })

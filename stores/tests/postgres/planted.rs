@@ -88,6 +88,6 @@ async fn a_promote_guarded_by_the_version_loses_what_is_staged_meanwhile(server:
     let reply = Reply::Promoted { version: 2, applied: 1, appended: 0 };
     assert_eq!(promoted, Completion::Done(reply));
     let after = snapshot(&mut one, "s").await;
-    assert!(after.staged.is_empty() && after.state.get("late").is_none(), "{after:?}");
+    assert!(after.staged.is_empty() && after.state.get(&"late".into()).is_none(), "{after:?}");
     remove(&server, backend).await;
 }

@@ -44,7 +44,7 @@ async fn a_stage_is_applied_or_refused_and_never_lost(server: Server) {
         }
         let after = snapshot(&mut two, "s").await;
         assert!(after.staged.is_empty());
-        assert_eq!(after.state.get(&*step).is_some(), applied == 1);
+        assert_eq!(after.state.get(&step.as_str().into()).is_some(), applied == 1);
     }
     remove(&server, backend).await;
 }
@@ -86,7 +86,7 @@ async fn what_is_staged_while_a_promote_computes_is_applied(server: Server) {
         let promoted = meanwhile(&mut one, &promote, point, late).await;
         let reply = Reply::Promoted { version: version + 1, applied: 1, appended: 0 };
         assert_eq!(promoted, Completion::Done(reply));
-        assert!(snapshot(&mut two, "s").await.state.get(&*step).is_some());
+        assert!(snapshot(&mut two, "s").await.state.get(&step.as_str().into()).is_some());
     }
     remove(&server, backend).await;
 }
@@ -217,7 +217,7 @@ async fn a_deletion_among_writers_leaves_no_row(server: Server) {
     })
     .await;
     let audit = backend.audit(&["s".into()]).await.expect("an audit");
-    let rows = &audit["s"];
+    let rows = &audit[&"s".into()];
     assert!(rows.head.is_some());
     let turns: Vec<u64> = rows.runs.iter().map(|(turn, _)| *turn).collect();
     assert_eq!(turns, (1..=turns.len() as u64).collect::<Vec<_>>());

@@ -212,7 +212,7 @@ async fn an_audit_shows_rows_whose_session_is_gone(server: Server) {
     server.execute_raw(&orphan).await;
 
     let audit = backend.audit(&["s".into(), "other".into()]).await.expect("an audit");
-    let rows = &audit["s"];
+    let rows = &audit[&"s".into()];
     assert_eq!(rows.head, None);
     assert_eq!(rows.messages, [(0, message("m", 1))]);
     assert_eq!(rows.runs, [(1, "r".into())]);

@@ -65,7 +65,7 @@ async fn increments_of_many_writers_are_all_there(server: Server) {
     .await;
     let after = snapshot(&mut handle(&backend).await, "s").await;
     let increments = 10 * WRITERS as u64;
-    assert_eq!(after.state.get("sum"), Some(&Value::Integer(increments as i64)));
+    assert_eq!(after.state.get(&"sum".into()), Some(&Value::Integer(increments as i64)));
     assert_eq!(after.version, 1 + increments);
     assert!(after.staged.is_empty());
     remove(&server, backend).await;
@@ -101,9 +101,9 @@ async fn many_writers_of_few_sessions_all_get_on(server: Server) {
 /// The messages of session `s`, whose positions must be without gaps.
 async fn kept(backend: &PostgresBackend) -> Vec<Id> {
     let audit = backend.audit(&["s".into()]).await.expect("an audit");
-    let positions: Vec<u64> = audit["s"].messages.iter().map(|(at, _)| *at).collect();
+    let positions: Vec<u64> = audit[&"s".into()].messages.iter().map(|(at, _)| *at).collect();
     assert_eq!(positions, (0..positions.len() as u64).collect::<Vec<_>>());
-    audit["s"].messages.iter().map(|(_, message)| message.id.clone()).collect()
+    audit[&"s".into()].messages.iter().map(|(_, message)| message.id.clone()).collect()
 }
 
 async fn twenty_appends_at_once_are_all_there(server: Server) {
@@ -153,7 +153,7 @@ async fn the_same_call_staged_by_many_at_once_is_staged_once(server: Server) {
     let mut store = handle(&backend).await;
     let promoted = done(&mut store, promote("s", "t", 1, vec![], vec![])).await;
     assert_eq!(promoted, Reply::Promoted { version: 2, applied: 1, appended: 0 });
-    assert_eq!(snapshot(&mut store, "s").await.state.get("sum"), Some(&Value::Integer(1)));
+    assert_eq!(snapshot(&mut store, "s").await.state.get(&"sum".into()), Some(&Value::Integer(1)));
     remove(&server, backend).await;
 }
 

@@ -24,7 +24,7 @@ pub async fn done(store: &mut impl Store, operation: Operation) -> Reply {
 
 pub async fn snapshot(store: &mut impl Store, session: &str) -> Snapshot {
     match done(store, load(session)).await {
-        Reply::Snapshot(snapshot) => *snapshot,
+        Reply::Snapshot(snapshot) => snapshot.into_inner(),
         other => panic!("not a snapshot: {other:?}"),
     }
 }

@@ -55,11 +55,11 @@ pub async fn a_state_keeps_every_value(backend: &impl Backend) {
 
     let state = snapshot(&mut store, "s").await.state;
     for (n, value) in awkward().into_iter().enumerate() {
-        assert_eq!(state.get(&*format!("{n}")), Some(&value));
+        assert_eq!(state.get(&format!("{n}").into()), Some(&value));
     }
-    assert_eq!(state.get("long"), Some(&long()));
-    assert_eq!(state.get("ключ'\""), Some(&Value::array(vec![])));
-    assert_eq!(state.get("zero"), Some(&Value::Integer(0)));
+    assert_eq!(state.get(&"long".into()), Some(&long()));
+    assert_eq!(state.get(&"ключ'\"".into()), Some(&Value::array(vec![])));
+    assert_eq!(state.get(&"zero".into()), Some(&Value::Integer(0)));
 }
 
 pub async fn staged_changes_keep_every_value(backend: &impl Backend) {
@@ -75,10 +75,10 @@ pub async fn staged_changes_keep_every_value(backend: &impl Backend) {
     done(&mut store, promote("s", "t", 1, vec![], vec![])).await;
 
     let state = snapshot(&mut store, "s").await.state;
-    assert_eq!(state.get("array"), Some(&array()));
-    assert_eq!(state.get("list"), Some(&Value::array(awkward())));
-    assert_eq!(state.get("long"), Some(&long()));
-    assert_eq!(state.get("least"), Some(&Value::Integer(i64::MIN)));
+    assert_eq!(state.get(&"array".into()), Some(&array()));
+    assert_eq!(state.get(&"list".into()), Some(&Value::array(awkward())));
+    assert_eq!(state.get(&"long".into()), Some(&long()));
+    assert_eq!(state.get(&"least".into()), Some(&Value::Integer(i64::MIN)));
 }
 
 pub async fn messages_keep_every_body_and_their_order_in_any_number(backend: &impl Backend) {
@@ -115,7 +115,7 @@ pub async fn results_keep_every_value(backend: &impl Backend) {
         assert_eq!(done(&mut store, submit).await, Reply::Submitted);
         let calls = snapshot(&mut store, "s").await.calls;
         let expected = Call { run: "r".into(), deadline: 10, state: CallState::Submitted(result) };
-        assert_eq!(calls.get(&*format!("{n}")), Some(&expected));
+        assert_eq!(calls.get(&format!("{n}").into()), Some(&expected));
     }
 }
 

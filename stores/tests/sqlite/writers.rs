@@ -72,7 +72,7 @@ async fn racing_appends_are_all_there_once() {
         let mut store = handle(&backend).await;
         assert_eq!(messages(&mut store, "s").await.len(), 20 * (WRITERS + 1));
         let audit = backend.audit(&["s".into()]).await.expect("an audit");
-        let positions: Vec<u64> = audit["s"].messages.iter().map(|(at, _)| *at).collect();
+        let positions: Vec<u64> = audit[&"s".into()].messages.iter().map(|(at, _)| *at).collect();
         assert_eq!(positions, (0..20 * (WRITERS as u64 + 1)).collect::<Vec<_>>());
     }
 }
