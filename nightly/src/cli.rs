@@ -40,6 +40,9 @@ pub enum Command {
     /// Shrink a failing schedule to a short one that fails in the same way
     #[command(long_about = help::SHRINK_ABOUT, after_help = help::shrink())]
     Shrink(ShrinkArguments),
+    /// Decide whether a recorded history is linearizable
+    #[command(long_about = help::CHECK_ABOUT, after_help = help::check())]
+    Check(CheckArguments),
     /// Hunt for every planted flaw, and print which the lanes catch
     #[command(long_about = help::FLAWS_ABOUT, after_help = help::flaws())]
     Flaws(FlawsArguments),
@@ -129,6 +132,23 @@ pub struct ShrinkArguments {
     pub attempts: u32,
     #[command(flatten)]
     pub postgres: PostgresArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// The history, as lines of JSON
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Give up after this time, such as 90s, 10m or 8h
+    #[arg(long = "for", value_name = "DURATION", default_value = "5m", value_parser = parse_duration)]
+    pub duration: Duration,
+    /// Give up when the search needs more than so many MiB
+    #[arg(long, value_name = "MIB", default_value_t = 2048,
+          value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
+    pub memory: u64,
+    /// Print the verdict and its explanation as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

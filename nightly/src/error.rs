@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use stagefault_chaos::servers::ServerError;
-use stagefault_models::{BackendError, ScheduleError};
+use stagefault_models::{BackendError, HistoryError, ScheduleError};
 use stagefault_properties::violation::EpisodeError;
 
 use crate::exit::Exit;
@@ -31,6 +31,14 @@ pub enum CommandError {
     /// Files that are no schedules; all of them.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))]
     BadSchedules(Vec<BadSchedule>),
+    /// A file that is no history.
+    #[error("{path}: {problem}")]
+    BadHistory {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: HistoryProblem,
+    },
     /// The folder for a run is somebody's.
     #[error("{0} is there already and is not empty; name another folder with --out")]
     FolderInUse(PathBuf),
@@ -128,6 +136,20 @@ pub enum Problem {
     UnknownStore(String),
 }
 
+/// What is wrong with a file that should be a history.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryProblem {
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Unreadable(#[from] io::Error),
+    /// It is not text.
+    #[error("not a history: it is not UTF-8 text")]
+    NotText,
+    /// It is something else, or damaged.
+    #[error(transparent)]
+    NotAHistory(#[from] HistoryError),
+}
+
 impl CommandError {
     /// The exit status that it stands for.
     pub fn exit(&self) -> Exit {
@@ -136,6 +158,7 @@ impl CommandError {
             | CommandError::NoPlaceForFlaw { .. }
             | CommandError::NothingToHunt
             | CommandError::BadSchedules(_)
+            | CommandError::BadHistory { .. }
             | CommandError::FolderInUse(_)
             | CommandError::InTheWay(..)
             | CommandError::BadUrl(_)

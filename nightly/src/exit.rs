@@ -15,6 +15,8 @@ pub enum Exit {
     Usage,
     /// The store, the run folder or the machine refused.
     CouldNotRun,
+    /// The limits ended a check before it came to a verdict.
+    Undecided,
     /// A signal ended it early, and what had run until then held.
     Interrupted(Signal),
 }
@@ -26,6 +28,7 @@ impl From<Exit> for ExitCode {
             Exit::Violation => 1,
             Exit::Usage => 2,
             Exit::CouldNotRun => 3,
+            Exit::Undecided => 4,
             Exit::Interrupted(signal) => signal.exit_status(),
         })
     }

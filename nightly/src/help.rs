@@ -15,7 +15,8 @@ pub fn stagefault() -> String {
         "  stagefault                              a minute against the embedded sqlite store
   stagefault run --for 8h                 a night
   stagefault replay failures/             what failed once, again
-  stagefault shrink failing.json          the few operations that matter";
+  stagefault shrink failing.json          the few operations that matter
+  stagefault check history.jsonl          whether a concurrent run was right";
     format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
 }
 
@@ -87,6 +88,33 @@ pub fn shrink() -> String {
             "a violation: the store broke",
             "the schedule was shrunk, and fails: the store broke",
         );
+    format!("Examples:\n{examples}\n\n{exit_status}")
+}
+
+pub const CHECK_ABOUT: &str = "\
+Decide whether a recorded history is linearizable.
+
+A history is what a concurrent run recorded: lines of JSON, one for each call and one for \
+each return, in the order in which they happened. A store in any language can log one; \
+models/FORMAT.md has the form. It is linearizable when each operation can be thought to \
+happen at one moment between its call and its return so that the contract explains every \
+answer, session by session. What came back in doubt, or not at all, may happen at any \
+later moment or never.
+
+A violation is explained: the longest order that explains its answers, the operation that \
+cannot come next, what the model would answer there, and what was seen. A history can \
+be too hard; past its limits the check says how far it came.";
+
+/// After the help of `check`.
+pub fn check() -> String {
+    let examples = "  stagefault check history.jsonl
+  stagefault check history.jsonl --for 1h --memory 8192
+  stagefault check history.jsonl --json";
+    let exit_status = EXIT_STATUS.replace("all that was run held", "linearizable").replace(
+        "  130  interrupted by Ctrl-C (143: by SIGTERM); what had run until then held",
+        "  4    undecided: the check reached its limit of time or memory
+  130  interrupted by Ctrl-C (143: by SIGTERM) without a verdict",
+    );
     format!("Examples:\n{examples}\n\n{exit_status}")
 }
 

@@ -64,6 +64,10 @@ fn dispatch(command: Command) -> Result<Exit, CommandError> {
         Command::Shrink(arguments) => within_a_runtime(&arguments.postgres, async |context| {
             commands::shrink::shrink(&arguments, context).await
         }),
+        Command::Check(arguments) => {
+            let signals = Signals::install().map_err(refused("wait for signals"))?;
+            commands::check::check(&arguments, &signals)
+        }
         Command::Flaws(arguments) => within_a_runtime(&arguments.postgres, async |context| {
             commands::flaws::flaws(&arguments, context).await
         }),
@@ -89,9 +93,6 @@ fn within_a_runtime(
     arguments: &PostgresArguments,
     work: impl AsyncFnOnce(Context<'_>) -> Result<Exit, CommandError>,
 ) -> Result<Exit, CommandError> {
-    let refused = |doing| {
-        move |error: std::io::Error| CommandError::System { doing, reason: error.to_string() }
-    };
     let postgres = Postgres::of(arguments)?;
     let signals = Signals::install().map_err(refused("wait for signals"))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -101,4 +102,9 @@ fn within_a_runtime(
         postgres.close().await;
         ended
     })
+}
+
+/// The system refused something that a command cannot do without.
+fn refused(doing: &'static str) -> impl FnOnce(std::io::Error) -> CommandError {
+    move |error| CommandError::System { doing, reason: error.to_string() }
 }

@@ -150,8 +150,8 @@ pub struct Reached<Key> {
 
 /// Decides whether the history is linearizable.
 ///
-/// `budget` is asked now and then, and stops the search by breaking with the reason. The
-/// partitions advance by turns, each twice as long as the last; the first violation ends all.
+/// `budget` is asked now and then, and stops the search by breaking with the reason. It is
+/// also told of every partition that is decided, when breaking does nothing. The partitions advance by turns, each twice as long as the last; the first violation ends all.
 pub fn check<S: Specification>(
     specification: &S,
     history: impl IntoIterator<Item = Called<S::Operation, S::Answer>>,

@@ -67,8 +67,12 @@ pub fn decide<S: Specification>(
                 ControlFlow::Continue(Some(Verdict::Linearizable)) => {
                     spent.decided += 1;
                     spent.bytes -= partition.bytes();
+                    let _ = budget(&spent);
                 }
-                ControlFlow::Continue(Some(verdict)) => return verdict,
+                ControlFlow::Continue(Some(verdict)) => {
+                    let _ = budget(&spent);
+                    return verdict;
+                }
                 ControlFlow::Break(why) => {
                     open.push_front(partition);
                     let open = open.iter().map(Partition::reached).collect();

@@ -41,6 +41,17 @@ fn past_its_steps_it_is_undecided() {
 }
 
 #[test]
+fn the_budget_is_told_of_all_that_was_spent() {
+    let mut last = Spent::default();
+    let verdict = check(&Register, hopeless(4), |spent| {
+        last = *spent;
+        ControlFlow::Continue(())
+    });
+    assert!(matches!(verdict, Verdict::Violation(_)), "{verdict:?}");
+    assert!(last.steps > 24, "{last:?}");
+}
+
+#[test]
 fn past_its_memory_it_is_undecided() {
     let cap = 8 << 20;
     let undecided = undecided(|spent| at_most(spent.bytes < cap, "memory"));

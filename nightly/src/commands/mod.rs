@@ -1,5 +1,6 @@
 //! The commands, a file each. Each answers with the exit status or an error.
 
+pub mod check;
 pub mod completions;
 pub mod doctor;
 pub mod flaws;

@@ -2,6 +2,7 @@
 //! status, what it prints and the files that it leaves. A file for each matter.
 
 mod bad_input;
+mod checking;
 mod doctor;
 mod flaws;
 mod given_server;
