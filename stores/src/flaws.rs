@@ -191,6 +191,12 @@ impl Flaws {
         Flaws::ENABLED.then_some(Flaws { planted: Some(flaw) })
     }
 
+    /// Whether no flaw is planted.
+    #[inline]
+    pub(crate) fn are_none(&self) -> bool {
+        !Flaws::ENABLED || self.planted.is_none()
+    }
+
     /// Whether this flaw is planted.
     #[inline]
     pub(crate) fn has(&self, flaw: Flaw) -> bool {

@@ -17,6 +17,9 @@ use crate::flaws::{Flaw, Flaws};
 
 /// Whether the operation is one that a planted flaw takes apart.
 pub(super) fn is_in_halves(flaws: &Flaws, operation: &Operation) -> bool {
+    if flaws.are_none() {
+        return false;
+    }
     let flaw = match operation {
         Operation::CreateSession { .. } => Flaw::CreateChecksFirst,
         Operation::Load { .. } => Flaw::LoadInParts,
