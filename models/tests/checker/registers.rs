@@ -87,3 +87,16 @@ fn the_verdict_is_that_of_the_plain_search_and_its_explanation_is_true() {
     let share = violations * 100 / histories;
     assert!((10..=60).contains(&share), "{share} percent are violations");
 }
+
+#[test]
+fn what_was_tried_and_used_up_in_vain_may_still_happen_later() {
+    let call = |operation, called, returned| Call { operation, called, returned };
+    let read =
+        |called, value| call(Ask::Read, called, Some((called + 1, Answer::Value(Some(value)))));
+    // Only one order is right: 1 is written, read, then 2 is written, and read. The search may
+    // come to the register holding 1 with both writes used up before it comes to it with one.
+    let calls =
+        vec![call(Ask::Write(2), 0, None), call(Ask::Write(1), 1, None), read(2, 1), read(4, 2)];
+    let verdict = check(&Register, calls, |_| ControlFlow::Continue(()));
+    assert!(matches!(verdict, Verdict::Linearizable), "{verdict:?}");
+}
