@@ -78,6 +78,28 @@ impl RunFolder {
         }
     }
 
+    /// The folder of a run that is to be gone on with. What its store left there goes.
+    ///
+    /// # Errors
+    /// That the store's files cannot be removed.
+    pub fn of_earlier(path: &Path) -> Result<Self, CommandError> {
+        let store = path.join("store");
+        match fs::remove_dir_all(&store) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot_write(&store, error)),
+            _ => Ok(RunFolder { path: path.to_owned(), made: Vec::new(), begun: true }),
+        }
+    }
+
+    /// The named folder, for what earlier runs came to; it stays.
+    ///
+    /// # Errors
+    /// That it cannot be made, or holds something.
+    pub fn claim(path: &Path) -> Result<Self, CommandError> {
+        let mut folder = RunFolder::named(path)?;
+        folder.begun = true;
+        Ok(folder)
+    }
+
     fn named(path: &Path) -> Result<Self, CommandError> {
         match fs::read_dir(path) {
             Ok(mut entries) => match entries.next() {

@@ -11,6 +11,7 @@ use stagefault_properties::shrink::DEFAULT_ATTEMPTS;
 use stagefault_stores::flaws::Flaw;
 
 use crate::help;
+use crate::lane::shard::Shard;
 use crate::stores::{Choice, StoreName};
 
 /// Finds the bugs that lose or corrupt an agent session.
@@ -33,7 +34,7 @@ pub struct Cli {
 pub enum Command {
     /// Run random episodes against a store until something fails or the time is over
     #[command(long_about = help::RUN_ABOUT, after_help = help::run())]
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Replay schedules, and say of each whether it held
     #[command(long_about = help::REPLAY_ABOUT, after_help = help::replay())]
     Replay(ReplayArguments),
@@ -49,6 +50,9 @@ pub enum Command {
     /// Say which stores can run here, what each needs, and how to get it
     #[command(long_about = help::DOCTOR_ABOUT, after_help = help::doctor())]
     Doctor(DoctorArguments),
+    /// Rebuild the reports of concurrent runs from their folders, or join shards into one
+    #[command(long_about = help::REPORT_ABOUT, after_help = help::report())]
+    Report(ReportArguments),
     /// Print a completion script for a shell
     #[command(after_help = help::completions())]
     Completions {
@@ -84,14 +88,12 @@ pub struct RunArguments {
     /// [default: a random one, which is printed]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// What the schedules are made of
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = Profile::standard().name,
-        value_parser = profile_parser()
-    )]
-    pub profile: &'static Profile,
+    /// What the schedules are made of [default: balanced; contended for several writers]
+    #[arg(long, value_name = "NAME", value_parser = profile_parser())]
+    pub profile: Option<&'static Profile>,
+    /// How many writers: 1 for the sequential lane, more for the concurrent one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub writers: u32,
     /// Plant this bug in the store, to see it caught (needs a build with the cargo feature `flaws`)
     #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
     pub flaw: Option<Flaw>,
@@ -103,7 +105,49 @@ pub struct RunArguments {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
+    pub concurrent: ConcurrentArguments,
+    #[command(flatten)]
     pub postgres: PostgresArguments,
+}
+
+/// What only the concurrent lane has.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Concurrent lane (--writers 2 or more)")]
+pub struct ConcurrentArguments {
+    /// Run only this share of the episodes, such as 0/4, the first of four. With one --seed,
+    /// the shards of a run need nothing else in common; --for and --ops are each shard's own
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+    /// End after so many failures that are not known [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_failures: Option<u64>,
+    /// The failures that are known and do not fail the run: {"format": "stagefault.known/1",
+    /// "failures": [{"kind": "order", "invariant": "atomicity", "operation": "Promote"}]}
+    #[arg(long, value_name = "FILE")]
+    pub known: Option<PathBuf>,
+    /// Go on with the run in this folder, as it was begun, where its journal ends
+    #[arg(
+        long,
+        value_name = "FOLDER",
+        conflicts_with_all = [
+            "store", "ops", "duration", "seed", "profile", "writers", "flaw", "out", "shard",
+            "max_failures", "known",
+        ]
+    )]
+    pub resume: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Folders of concurrent runs
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+    /// Join them, the shards of one run, into this new folder
+    #[arg(long, value_name = "FOLDER")]
+    pub merge: Option<PathBuf>,
+    /// Print the summaries as JSON, one after another
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -213,6 +257,12 @@ impl RunArguments {
     /// The store and its flaw.
     pub fn choice(&self) -> Choice {
         Choice { store: self.store, flaw: self.flaw }
+    }
+
+    /// The profile.
+    pub fn profile(&self) -> &'static Profile {
+        let usual = if self.writers > 1 { Profile::from_name("contended") } else { None };
+        self.profile.or(usual).unwrap_or(Profile::standard())
     }
 }
 

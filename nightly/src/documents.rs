@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stagefault_properties::tally::Tally;
 use stagefault_properties::violation::Violation;
 
@@ -161,21 +161,21 @@ impl<'a> ViolationDocument<'a> {
 }
 
 /// The format's name as a type.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum RunFormat {
     #[serde(rename = "stagefault.run/1")]
     Version1,
 }
 
 /// The format's name as a type.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum SummaryFormat {
     #[serde(rename = "stagefault.summary/1")]
     Version1,
 }
 
 /// The format's name as a type.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub enum ViolationFormat {
     #[serde(rename = "stagefault.violation/1")]
     Version1,

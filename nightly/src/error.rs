@@ -39,6 +39,20 @@ pub enum CommandError {
         /// What is wrong with it.
         problem: HistoryProblem,
     },
+    /// A file cannot be used.
+    #[error("{path}: {reason}")]
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The run to go on with is still under way.
+    #[error("another process is running {0}")]
+    FolderRuns(PathBuf),
+    /// An option of the concurrent lane, and one writer.
+    #[error("{0} is for the concurrent lane; add --writers 2 or more")]
+    NeedsWriters(&'static str),
     /// The folder for a run is somebody's.
     #[error("{0} is there already and is not empty; name another folder with --out")]
     FolderInUse(PathBuf),
@@ -159,6 +173,9 @@ impl CommandError {
             | CommandError::NothingToHunt
             | CommandError::BadSchedules(_)
             | CommandError::BadHistory { .. }
+            | CommandError::BadFile { .. }
+            | CommandError::FolderRuns(_)
+            | CommandError::NeedsWriters(_)
             | CommandError::FolderInUse(_)
             | CommandError::InTheWay(..)
             | CommandError::BadUrl(_)

@@ -15,10 +15,25 @@ pub enum Exit {
     Usage,
     /// The store, the run folder or the machine refused.
     CouldNotRun,
-    /// The limits ended a check before it came to a verdict.
+    /// It held as far as could be told, and not all could be.
     Undecided,
     /// A signal ended it early, and what had run until then held.
     Interrupted(Signal),
+}
+
+impl Exit {
+    /// The graver of two.
+    pub fn graver(self, other: Exit) -> Exit {
+        let gravity = |exit: &Exit| match exit {
+            Exit::Held => 0,
+            Exit::Interrupted(_) => 1,
+            Exit::Undecided => 2,
+            Exit::CouldNotRun => 3,
+            Exit::Usage => 4,
+            Exit::Violation => 5,
+        };
+        std::cmp::max_by_key(self, other, gravity)
+    }
 }
 
 impl From<Exit> for ExitCode {

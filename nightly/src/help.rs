@@ -7,6 +7,7 @@ Exit status:
   1    a violation: the store broke the contract
   2    usage: the arguments, or a file that they name, cannot be used
   3    could not run: store unreachable, disk full, folder not writable
+  4    undecided: a checker's budget was used up, or a long run saw too little
   130  interrupted by Ctrl-C (143: by SIGTERM); what had run until then held";
 
 /// After the help of the command as a whole.
@@ -23,14 +24,28 @@ pub fn stagefault() -> String {
 pub const RUN_ABOUT: &str = "\
 Run random episodes against a store until something fails or the time is over.
 
-An episode is a few hundred operations on fresh sessions, drawn from a seed of its own \
-that follows from the run's seed and the episode's number. Every completion, session and \
+With one writer (the default) this is the sequential lane, and with --writers 2 or more the \
+concurrent one. In both, an episode is a few hundred operations on fresh sessions, drawn from a seed of its own \
+that follows from the run's seed and the episode's number.
+
+One writer: every completion, session and \
 raw row is held against the reference model. One episode in 64, beginning with the \
 first, closes the store and opens it again before it compares.
 
+Several writers: each has its own connection, all on a few sessions. An episode is judged \
+by a linearizability checker: is there an order of its operations that explains every \
+answer? Some operations are made to fail, before or after their effect. At its end \
+everything is read, the raw rows are audited and the sessions deleted. Each episode \
+switches some operations off. The writers take turns on memory, so that an episode repeats \
+with certainty; on the other stores they run freely. A run of 200000 operations or more has \
+a floor: each operation that its profile has must have been done, each refusal met, each \
+fault fired.
+
 The artifacts are in the run's folder: run.json before the first operation, summary.json \
-at the end, and of a failure failures/1/ with schedule.json as it was recorded, \
-violation.json, shrunk.json and explanation.txt. The store itself lives in the run's \
+at the end, and of a failure failures/N/ with schedule.json as it was recorded, \
+violation.json, shrunk.json and explanation.txt. Several writers leave also history.jsonl \
+of a failure, report.html, junit.xml, and journal.jsonl, which gets a line each second: \
+--resume goes on with a run that was killed, and runs no episode again that the journal has. The store itself lives in the run's \
 folder too and is removed at the end, also after a failure: the schedule brings the \
 failure back, on a store of its own.
 
@@ -50,7 +65,9 @@ pub fn run() -> String {
   stagefault run --ops 100000 --seed 7 --json
   stagefault run --store memory --flaw version-not-checked
   stagefault run --store postgres
-  stagefault run --store postgres --url postgres://user@localhost:5432";
+  stagefault run --store postgres --url postgres://user@localhost:5432
+  stagefault run --writers 8 --store postgres --for 8h --shard 0/4 --seed 7
+  stagefault run --resume stagefault-runs/20260102T030405Z-7";
     format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
 }
 
@@ -157,6 +174,23 @@ pub fn doctor() -> String {
     let exit_status =
         "Exit status:\n  0  every store can run\n  3  one cannot: it is said why, and what to do";
     format!("Examples:\n{examples}\n\n{exit_status}")
+}
+
+pub const REPORT_ABOUT: &str = "\
+Rebuild the reports of concurrent runs from their folders, or join shards into one.
+
+Each folder's summary.json, junit.xml, report.html and issue.md are made again from its \
+run.json, journal.jsonl and failures/. With --merge, the folders are shards of one run, and \
+what they come to goes to a new folder, with all their failures. A shard that is missing, \
+did not end or did nothing fails the whole. The exit status is that of the run, and of \
+several the gravest.";
+
+/// After the help of `report`.
+pub fn report() -> String {
+    let examples = "\
+  stagefault report stagefault-runs/20260102T030405Z-7
+  stagefault report shard-0 shard-1 shard-2 --merge night";
+    format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
 }
 
 /// After the help of `completions`.

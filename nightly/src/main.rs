@@ -13,12 +13,14 @@ mod episodes;
 mod error;
 mod exit;
 mod help;
+mod lane;
 mod logging;
 mod panics;
 mod postgres;
 mod print;
 mod progress;
 mod report;
+mod reports;
 mod schedules;
 mod secrets;
 mod seeds;
@@ -74,6 +76,7 @@ fn dispatch(command: Command) -> Result<Exit, CommandError> {
         Command::Doctor(arguments) => within_a_runtime(&arguments.postgres, async |context| {
             commands::doctor::doctor(&arguments, context).await
         }),
+        Command::Report(arguments) => commands::report::report(&arguments),
         Command::Completions { shell } => commands::completions::completions(shell),
     }
 }

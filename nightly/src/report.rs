@@ -63,22 +63,10 @@ pub fn shrunk(
     postgres: &Postgres,
 ) -> String {
     let (before, after) = (size(&recorded.schedule), size(&shrinking.best.schedule));
-    let attempts = counted(shrinking.attempts.into(), "attempt");
-    let how = match &shrinking.end {
-        End::Done => format!("shrunk in {attempts}"),
-        End::Exhausted => format!("shrunk in {attempts}, which is the limit"),
-        End::Interrupted(signal) => {
-            format!("shrinking was interrupted by {} after {attempts}", signal.name())
-        }
-        End::Trouble(error) => format!("shrinking ended after {attempts}: {error}"),
-        End::Passes => {
-            "not shrunk: on a fresh store the same operations held, so what failed here \
-             depends on more than them"
-                .to_owned()
-        }
-    };
+    let how = shrinking.how();
+    let hits = shrinking.hits.map(|hits| format!("\nit {hits}")).unwrap_or_default();
     format!(
-        "{how}: {before} → {after}\n{operations}\n{violation}\n\nreplay it: {replay}{password}",
+        "{how}: {before} → {after}{hits}\n{operations}\n{violation}\n\nreplay it: {replay}{password}",
         operations = operations(&shrinking.best.schedule),
         violation = shrinking.best.violation,
         password = if postgres.lacks_password() {
@@ -87,6 +75,31 @@ pub fn shrunk(
             ""
         },
     )
+}
+
+impl Shrinking {
+    /// How it went, in words.
+    pub fn how(&self) -> String {
+        let attempts = counted(self.attempts.into(), "attempt");
+        match &self.end {
+            End::Done => format!("shrunk in {attempts}"),
+            End::Exhausted => format!("shrunk in {attempts}, which is the limit"),
+            End::Interrupted(signal) => {
+                format!("shrinking was interrupted by {} after {attempts}", signal.name())
+            }
+            End::Trouble(error) => format!("shrinking ended after {attempts}: {error}"),
+            End::Passes => {
+                "not shrunk: on a fresh store the same operations held, so what failed here \
+             depends on more than them"
+                    .to_owned()
+            }
+            End::NotReproduced(replays) => format!(
+                "not shrunk: not seen again in {replays} replays, so what was recorded is all \
+             there is of it"
+            ),
+            End::OutOfTime => format!("shrunk in {attempts}, for as long as there was time"),
+        }
+    }
 }
 
 fn size(schedule: &Schedule) -> String {

@@ -10,17 +10,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use tokio::sync::watch;
 
 use crate::print;
 
 /// A signal that ends a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
     /// Ctrl-C.
+    #[serde(rename = "SIGINT")]
     Interrupt,
     /// What `kill`, systemd and CI systems send.
+    #[serde(rename = "SIGTERM")]
     Terminate,
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use clap::ValueEnum;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stagefault_models::BoxedNamespaces;
 use stagefault_properties::catalogue;
 use stagefault_stores::flaws::{Flaw, Flaws};
@@ -19,7 +19,7 @@ use crate::postgres::Postgres;
 use crate::{artifacts, print, secrets};
 
 /// A store that this build has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreName {
     /// Striped locks in this process's memory: the fastest, to try the lanes themselves

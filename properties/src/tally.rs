@@ -1,9 +1,11 @@
 //! Counting what a run met: operation × completion.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
+use serde::de::Deserializer;
 use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize};
 use stagefault_models::{CompletionKind, OperationKind};
 
 /// How often each operation met each completion.
@@ -22,6 +24,13 @@ impl Tally {
     /// Counts one operation.
     pub fn count(&mut self, operation: OperationKind, completion: CompletionKind) {
         self.counts[operation as usize][completion as usize] += 1;
+    }
+
+    /// Counts all that another tally has counted.
+    pub fn add(&mut self, other: &Tally) {
+        for (operation, completion, count) in other.iter() {
+            self.counts[operation as usize][completion as usize] += count;
+        }
     }
 
     /// How often this operation met this completion.
@@ -71,7 +80,7 @@ impl Serialize for Tally {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut operations = serializer.serialize_map(None)?;
         for operation in OperationKind::ALL {
-            let completions: std::collections::BTreeMap<CompletionKind, u64> = self
+            let completions: BTreeMap<CompletionKind, u64> = self
                 .iter()
                 .filter(|(counted, _, _)| *counted == operation)
                 .map(|(_, completion, count)| (completion, count))
@@ -81,5 +90,18 @@ impl Serialize for Tally {
             }
         }
         operations.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Tally {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        type Counts = BTreeMap<OperationKind, BTreeMap<CompletionKind, u64>>;
+        let mut tally = Tally::default();
+        for (operation, completions) in Counts::deserialize(deserializer)? {
+            for (completion, count) in completions {
+                tally.counts[operation as usize][completion as usize] = count;
+            }
+        }
+        Ok(tally)
     }
 }

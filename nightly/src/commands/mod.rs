@@ -5,5 +5,6 @@ pub mod completions;
 pub mod doctor;
 pub mod flaws;
 pub mod replay;
+pub mod report;
 pub mod run;
 pub mod shrink;

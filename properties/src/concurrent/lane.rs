@@ -47,9 +47,9 @@ impl<'n, N: Namespaces> Lane<'n, N> {
         Lane { namespaces, plan, generator, concurrent: None, tallies: Tallies::default() }
     }
 
-    /// What was counted in all episodes.
-    pub fn tallies(&self) -> &Tallies {
-        &self.tallies
+    /// What was counted since this was asked last.
+    pub fn take_tallies(&mut self) -> Tallies {
+        std::mem::take(&mut self.tallies)
     }
 
     /// Runs the episode of this number. All that it chooses follows from the seed, which

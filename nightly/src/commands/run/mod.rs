@@ -1,8 +1,10 @@
 //! `stagefault run`: the sequential lane, episode after episode, and what it leaves behind.
 //!
-//! The story is here; `failure.rs` has what happens to a violation. Once `run.json` is written, the store's files are removed and `summary.json`
-//! says how it ended, whatever happens.
+//! The story is here; `failure.rs` has what happens to a violation. Once `run.json` is
+//! written, the store's files are removed and `summary.json` says how it ended, whatever
+//! happens. With several writers it is the concurrent lane, in `concurrent.rs`.
 
+mod concurrent;
 mod failure;
 
 use std::time::{Duration, SystemTime};
@@ -24,6 +26,10 @@ const USUALLY: Duration = Duration::from_secs(60);
 /// # Errors
 /// That the run could not begin, could not go on, or could not say how it ended.
 pub async fn run(arguments: &RunArguments, context: Context<'_>) -> Result<Exit, CommandError> {
+    if arguments.writers > 1 || arguments.concurrent.resume.is_some() {
+        return concurrent::run(arguments, context).await;
+    }
+    arguments.concurrent.expect_none()?;
     let Context { signals, postgres } = context;
     // Before anything is made on disk.
     postgres.expect_use([arguments.store])?;
@@ -33,7 +39,7 @@ pub async fn run(arguments: &RunArguments, context: Context<'_>) -> Result<Exit,
     let mut folder = RunFolder::make(arguments.out.as_deref(), subject.started, subject.seed)?;
     let stores = Stores::within(folder.path(), arguments.choice(), postgres).await?;
     let mut episodes =
-        Episodes::open(&stores, arguments.store, arguments.profile, subject.seed).await?;
+        Episodes::open(&stores, arguments.store, arguments.profile(), subject.seed).await?;
     if let Err(error) = folder.begin(&to_json(&RunDocument::of(&subject))) {
         episodes.close().await;
         return Err(error);
@@ -66,19 +72,21 @@ fn limit(arguments: &RunArguments) -> Limit {
 }
 
 fn subject(arguments: &RunArguments) -> Result<Subject, CommandError> {
-    let seed = match arguments.seed {
-        Some(seed) => seed,
-        None => seeds::random().map_err(|error| CommandError::System {
-            doing: "draw a random seed (name one with --seed)",
-            reason: error.to_string(),
-        })?,
-    };
+    let seed = seed(arguments)?;
     Ok(Subject {
         store: arguments.store.as_str(),
         flaw: arguments.flaw.map(|flaw| flaw.name()),
-        profile: arguments.profile.name,
+        profile: arguments.profile().name,
         seed,
         started: SystemTime::now(),
+    })
+}
+
+/// The seed that is named, or a random one.
+fn seed(arguments: &RunArguments) -> Result<u64, CommandError> {
+    arguments.seed.map_or_else(seeds::random, Ok).map_err(|error| CommandError::System {
+        doing: "draw a random seed (name one with --seed)",
+        reason: error.to_string(),
     })
 }
 
