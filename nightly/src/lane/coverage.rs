@@ -85,3 +85,42 @@ fn refusals(operation: OperationKind) -> &'static [CompletionKind] {
         OperationKind::ExpireCalls | OperationKind::Cleanup => &[],
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contended(completions: &str) -> Missing {
+        let text = format!(
+            r#"{{"completions":{{{completions}}},"faults":{{"not_applied":1,"unknown_before":0,"unknown_after":1,"unknown_late":1}},"latencies":{{}}}}"#
+        );
+        let tallies: Tallies = serde_json::from_str(&text).expect("they are tallies");
+        Missing::of(Profile::from_name("contended").expect("it is one"), &tallies)
+    }
+
+    #[test]
+    fn a_long_run_that_never_saw_something_says_what() {
+        let missing = contended(r#""Touch":{"Done":200000}"#).lines();
+        assert!(missing.contains(&"Touch SessionNotFound".to_owned()), "{missing:?}");
+        assert!(missing.contains(&"Promote StaleState".to_owned()), "{missing:?}");
+        assert!(missing.contains(&"fault unknown_before".to_owned()), "{missing:?}");
+        assert!(!missing.contains(&"Touch Done".to_owned()), "{missing:?}");
+        assert_eq!(
+            missing.len(),
+            floor(Profile::from_name("contended").expect("it is one")).count()
+        );
+    }
+
+    #[test]
+    fn a_short_run_has_no_floor() {
+        assert!(contended(r#""Touch":{"Done":199999}"#).is_empty());
+    }
+
+    #[test]
+    fn a_profile_has_to_see_only_what_it_has_weight_for() {
+        let promotes = Profile::from_name("promotes").expect("it is one");
+        let floor: Vec<_> = floor(promotes).collect();
+        assert!(floor.contains(&(OperationKind::Promote, CompletionKind::Done)));
+        assert!(floor.iter().all(|(operation, _)| *operation != OperationKind::SubmitResult));
+    }
+}

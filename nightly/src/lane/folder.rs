@@ -37,6 +37,8 @@ pub struct Results {
 /// What one line of the journal says of time.
 #[derive(Clone, Debug)]
 pub struct Point {
+    /// When the line before it was written, and when it was.
+    pub since: u64,
     pub milliseconds: u64,
     pub operations: u64,
     /// How many operations took how long, of all kinds together.
@@ -44,14 +46,16 @@ pub struct Point {
 }
 
 impl Point {
-    fn of(line: &Line) -> Self {
+    fn of(line: &Line, since: u64) -> Self {
         let mut latencies = [0; Latencies::BUCKETS];
         for operation in OperationKind::ALL {
             let more = line.counted.latencies.of(operation);
             latencies.iter_mut().zip(more).for_each(|(count, more)| *count += more);
         }
         let operations = line.counted.completions.total();
-        Point { milliseconds: line.milliseconds, operations, latencies }
+        // A clock that was set back between two processes is no reason to run backwards.
+        let milliseconds = line.milliseconds.max(since);
+        Point { since, milliseconds, operations, latencies }
     }
 }
 
@@ -66,8 +70,9 @@ impl Results {
         // Killed before it had a journal, a run has done nothing.
         if folder.join("journal.jsonl").exists() {
             journal::read(folder, |line| {
+                let since = points.last().map_or(0, |point: &Point| point.milliseconds);
                 total.add(&line);
-                points.push(Point::of(&line));
+                points.push(Point::of(&line, since));
             })?;
         }
         let failures = read_failures(folder)?;

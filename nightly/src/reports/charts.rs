@@ -17,7 +17,7 @@ const BINS: u64 = 200;
 /// What happened in one stretch of time.
 #[derive(Clone)]
 struct Bin {
-    operations: u64,
+    operations: f64,
     latencies: [u64; Latencies::BUCKETS],
 }
 
@@ -32,13 +32,20 @@ impl Bins {
     fn of(points: &[Point]) -> Self {
         let end = points.iter().map(|point| point.milliseconds).max().unwrap_or(0).max(1);
         let milliseconds = end.div_ceil(BINS).max(1000);
-        let empty = Bin { operations: 0, latencies: [0; Latencies::BUCKETS] };
+        let empty = Bin { operations: 0.0, latencies: [0; Latencies::BUCKETS] };
         let mut bins = vec![empty; end.div_ceil(milliseconds) as usize];
         for point in points {
-            // A line is about the time before it.
-            let place = point.milliseconds.saturating_sub(1) / milliseconds;
-            let bin = &mut bins[place as usize];
-            bin.operations += point.operations;
+            let first = point.since / milliseconds;
+            let last = point.milliseconds.saturating_sub(1).max(point.since) / milliseconds;
+            // A line is about all the time since the one before it.
+            let span = (point.milliseconds - point.since).max(1) as f64;
+            for place in first..=last {
+                let start = point.since.max(place * milliseconds);
+                let end = point.milliseconds.min((place + 1) * milliseconds);
+                let part = end.saturating_sub(start).max(u64::from(first == last)) as f64 / span;
+                bins[place as usize].operations += point.operations as f64 * part;
+            }
+            let bin = &mut bins[last as usize];
             let more = bin.latencies.iter_mut().zip(point.latencies);
             more.for_each(|(count, more)| *count += more);
         }
@@ -58,7 +65,7 @@ impl Bins {
 /// Operations a second.
 pub fn throughput(points: &[Point]) -> Markup {
     let bins = Bins::of(points);
-    let rate = bins.iter().map(|(at, seconds, bin)| (at, bin.operations as f64 / seconds));
+    let rate = bins.iter().map(|(at, seconds, bin)| (at, bin.operations / seconds));
     let rate = Line { name: "operations a second", class: "first", values: rate.collect() };
     let highest = rate.values.iter().map(|(_, rate)| *rate).fold(1.0, f64::max);
     let step = round_step(highest / 4.0);

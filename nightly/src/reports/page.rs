@@ -166,7 +166,8 @@ fn coverage(results: &Results, summary: &LaneSummary) -> Markup {
                             @let count = summary.completions.of(operation, completion);
                             @let title = format!("{operation:?} {completion:?}: {count}");
                             @if count > 0 {
-                                td title=(title) style=(format!("--shade:{:.2}", shade(count))) {
+                                td title=(title) class=[(shade(count) > 0.5).then_some("dark")]
+                                    style=(format!("--shade:{:.2}", shade(count))) {
                                     (short(count))
                                 }
                             } @else if floor.contains(&(operation, completion)) {

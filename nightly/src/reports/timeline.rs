@@ -22,7 +22,7 @@ const TIME: Duration = Duration::from_secs(10);
 const BYTES: usize = 1 << 29;
 
 /// How many operations are drawn on both sides of the one that matters.
-const AROUND: usize = 14;
+const AROUND: usize = 11;
 
 const LEFT: f64 = 70.0;
 const WIDTH: f64 = 860.0;
@@ -147,7 +147,8 @@ fn bar(
     let number = order.map(|order| format!("{}. ", order + 1)).unwrap_or_default();
     let kind = format!("{:?}", recorded.operation.kind());
     // About so many characters fit.
-    let label: String = format!("{number}{kind}").chars().take((width / 6.5) as usize).collect();
+    let fits = |text: &str| text.len() as f64 <= width / 6.0;
+    let label = [format!("{number}{kind}"), number, kind].into_iter().find(|text| fits(text));
     html! {
         g {
             title {
@@ -156,7 +157,7 @@ fn bar(
                 (print::cut(&answer(recorded), CHARACTERS))
             }
             rect class=(class) x=(x) y=(y) width=(width) height="22" rx="3" {}
-            text class="label" x=(x + 4.0) y=(y + 15.0) { (label) }
+            text class="label" x=(x + 4.0) y=(y + 15.0) { (label.unwrap_or_default()) }
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod checking;
+mod concurrent;
 mod doctor;
 mod flaws;
 mod given_server;
@@ -11,6 +12,8 @@ mod own_server;
 mod places;
 mod printing;
 mod replaying;
+mod reports;
+mod resuming;
 mod shrinking;
 mod signals;
 mod support;
