@@ -78,16 +78,20 @@ impl RunFolder {
         }
     }
 
-    /// The folder of a run that is to be gone on with. What its store left there goes.
+    /// The folder of a run that is to be gone on with. What its store left there goes, and
+    /// what it said of its end.
     ///
     /// # Errors
-    /// That the store's files cannot be removed.
+    /// That these cannot be removed.
     pub fn of_earlier(path: &Path) -> Result<Self, CommandError> {
-        let store = path.join("store");
-        match fs::remove_dir_all(&store) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot_write(&store, error)),
-            _ => Ok(RunFolder { path: path.to_owned(), made: Vec::new(), begun: true }),
-        }
+        let gone = |path: &Path, removed: io::Result<()>| match removed {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(cannot_write(path, error)),
+            _ => Ok(()),
+        };
+        let (store, summary) = (path.join("store"), path.join("summary.json"));
+        gone(&store, fs::remove_dir_all(&store))?;
+        gone(&summary, fs::remove_file(&summary))?;
+        Ok(RunFolder { path: path.to_owned(), made: Vec::new(), begun: true })
     }
 
     /// The named folder, for what earlier runs came to; it stays.

@@ -127,11 +127,13 @@ pub fn check() -> String {
     let examples = "  stagefault check history.jsonl
   stagefault check history.jsonl --for 1h --memory 8192
   stagefault check history.jsonl --json";
-    let exit_status = EXIT_STATUS.replace("all that was run held", "linearizable").replace(
-        "  130  interrupted by Ctrl-C (143: by SIGTERM); what had run until then held",
-        "  4    undecided: the check reached its limit of time or memory
-  130  interrupted by Ctrl-C (143: by SIGTERM) without a verdict",
-    );
+    let exit_status = EXIT_STATUS
+        .replace("all that was run held", "linearizable")
+        .replace(
+            "a checker's budget was used up, or a long run saw too little",
+            "the check reached its limit of time or memory",
+        )
+        .replace("; what had run until then held", " without a verdict");
     format!("Examples:\n{examples}\n\n{exit_status}")
 }
 

@@ -206,7 +206,7 @@ pub struct LaneSummary {
     pub episodes: u64,
     /// The reads and deletions at the end of episodes included.
     pub operations: u64,
-    /// Without the time for shrinking; of several shards, all of theirs.
+    /// Until the last episode was journaled; of several shards, all of theirs.
     #[serde(serialize_with = "as_seconds", rename = "seconds")]
     pub elapsed: Duration,
     pub operations_per_second: u64,

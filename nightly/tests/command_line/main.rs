@@ -8,6 +8,7 @@ mod doctor;
 mod flaws;
 mod given_server;
 mod holds;
+mod lane_files;
 mod own_server;
 mod places;
 mod printing;

@@ -34,7 +34,7 @@ fn journaled(place: &Place, folder: &str) -> u64 {
 #[test]
 fn a_run_that_is_killed_at_random_moments_comes_to_what_one_that_is_not_comes_to() {
     // In memory, episodes repeat with certainty, and so does what is counted in them.
-    let operations = 25_000 * kills();
+    let operations = 40_000 * kills();
     let place = Place::new();
     let mut random = SmallRng::seed_from_u64(1);
     let mut command = format!("{RUN} {operations} --out killed");
@@ -43,7 +43,7 @@ fn a_run_that_is_killed_at_random_moments_comes_to_what_one_that_is_not_comes_to
         let mut running = place.start(&command);
         running.wait_for(if killed == 0 { "running" } else { "going on" });
         // The moment is what varies; nothing waits for it.
-        let moment = Instant::now() + Duration::from_millis(random.random_range(0..2500));
+        let moment = Instant::now() + Duration::from_millis(random.random_range(0..1800));
         while Instant::now() < moment {
             std::thread::yield_now();
         }
@@ -52,13 +52,20 @@ fn a_run_that_is_killed_at_random_moments_comes_to_what_one_that_is_not_comes_to
             break;
         }
         running.signal(Signal::KILL);
-        assert_eq!(running.end().status, None, "it ended too early to be killed");
-        killed += 1;
+        match running.end().status {
+            None => killed += 1,
+            // A fast machine had done it all by then.
+            status => {
+                assert_eq!((status, killed > 0), (Some(0), true), "it was never killed");
+                break;
+            }
+        }
         let now = journaled(&place, "killed");
         assert!(now >= before, "the journal had {before} episodes, and has {now}");
         before = now;
         command = "run --resume killed".to_owned();
     }
+    eprintln!("killed {killed} times");
     place.stagefault(&format!("{RUN} {operations} --out whole")).expect_status(0);
     let (killed, whole) = (place.json("killed/summary.json"), place.json("whole/summary.json"));
     for figure in ["outcome", "episodes", "operations", "completions", "faults"] {
@@ -78,6 +85,8 @@ fn a_killed_run_on_files_goes_on_and_leaves_no_store() {
     }
     running.signal(Signal::KILL);
     running.end();
+    let ended = place.stagefault("report here").expect_status(3);
+    assert!(ended.stdout.starts_with("unfinished: "), "{ended:#?}");
     let ended = place.stagefault("run --resume here").expect_status(0);
     assert!(ended.stdout.starts_with("held: "), "{ended:#?}");
     assert!(!place.path("here/store").exists());
