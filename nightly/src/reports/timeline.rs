@@ -148,7 +148,13 @@ fn bar(
     let kind = format!("{:?}", recorded.operation.kind());
     // About so many characters fit.
     let fits = |text: &str| text.len() as f64 <= width / 6.0;
-    let label = [format!("{number}{kind}"), number, kind].into_iter().find(|text| fits(text));
+    let label = [format!("{number}{kind}"), number, kind.clone()].into_iter().find(|it| fits(it));
+    let (label, label_x) = match label {
+        Some(label) => (label, x + 4.0),
+        // The one that matters is named in any case.
+        None if is_stuck => (kind, end + 4.0),
+        None => (String::new(), x),
+    };
     html! {
         g {
             title {
@@ -157,7 +163,7 @@ fn bar(
                 (print::cut(&answer(recorded), CHARACTERS))
             }
             rect class=(class) x=(x) y=(y) width=(width) height="22" rx="3" {}
-            text class="label" x=(x + 4.0) y=(y + 15.0) { (label.unwrap_or_default()) }
+            text class="label" x=(label_x) y=(y + 15.0) { (label) }
         }
     }
 }
