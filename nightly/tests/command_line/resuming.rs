@@ -146,7 +146,7 @@ fn damage_elsewhere_is_said_with_its_line() {
 #[test]
 fn a_run_that_is_under_way_is_not_gone_on_with() {
     let place = Place::new();
-    let mut running = place.start("run --writers 2 --store memory --for 8h --out here");
+    let mut running = place.start("run --writers 2 --store memory --for 60s --out here");
     running.wait_for("running");
     place.stagefault("run --resume here").expect_error(2, &["another process is running here"]);
     running.signal(Signal::INT);
@@ -156,14 +156,17 @@ fn a_run_that_is_under_way_is_not_gone_on_with() {
 #[test]
 fn a_failure_whose_line_was_lost_counts_once() {
     let place = Place::new();
-    let flaw = "--flaw promote-checks-first";
-    place.stagefault(&format!("{RUN} 90000 {flaw} --out here")).expect_status(1);
-    let (journal, failures) = (place.read("here/journal.jsonl"), place.json("here/summary.json"));
-    // As if it had been killed after the failure was written and before its line was.
-    let kept: Vec<&str> =
-        journal.lines().take_while(|line| !line.contains("\"failures\"")).collect();
-    place.write("here/journal.jsonl", kept.join("\n") + "\n");
+    let run = format!("{RUN} 90000 --flaw promote-checks-first --max-failures 2 --out here");
+    place.stagefault(&run).expect_status(1);
+    let (journal, summary) = (place.read("here/journal.jsonl"), place.json("here/summary.json"));
+    // As if it had been killed after the first failure was written and before its line was.
+    let kept = journal.lines().take_while(|line| !line.contains("\"failures\""));
+    place.write("here/journal.jsonl", kept.collect::<Vec<_>>().join("\n") + "\n");
+    std::fs::remove_dir_all(place.path("here/failures/2")).expect("it is there");
     place.stagefault("run --resume here").expect_status(1);
-    assert_eq!(place.json("here/summary.json")["failures"], failures["failures"]);
-    assert!(!place.path("here/failures/2").exists());
+    let again = place.json("here/summary.json");
+    for figure in ["failures", "episodes", "completions"] {
+        assert_eq!(again[figure], summary[figure], "{figure}");
+    }
+    assert!(!place.path("here/failures/3").exists());
 }
