@@ -77,7 +77,10 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
 
 /// The schedule without the dropped operations, in which a promote that expected the
 /// current version still does.
-fn with_versions_kept_current(schedule: &Schedule, dropped: impl Fn(usize) -> bool) -> Schedule {
+pub(super) fn with_versions_kept_current(
+    schedule: &Schedule,
+    dropped: impl Fn(usize) -> bool,
+) -> Schedule {
     let (mut before, mut after) = (StoreModel::default(), StoreModel::default());
     let mut operations = Vec::new();
     for (index, entry) in schedule.operations.iter().enumerate() {

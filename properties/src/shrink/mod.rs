@@ -2,8 +2,8 @@
 //!
 //! It works on the schedule and knows nothing of what is wrong. A candidate counts when a
 //! replay on a fresh namespace gives a violation of the same [`Signature`]. The passes go
-//! from coarse to fine (drop runs of operations, pairs, then simplify what is left) and
-//! start over until none of them finds anything.
+//! from coarse to fine (drop runs of operations, pairs, fold two operations into one, then
+//! simplify what is left) and start over until none of them finds anything.
 //!
 //! Of a concurrent schedule, faults and turns are dropped as well. A candidate counts when
 //! it shows any violation, whichever operation finds no place; and where a replay is not
@@ -11,6 +11,7 @@
 //! how often it fails.
 
 mod drop;
+mod fold;
 mod interleaving;
 mod simplify;
 
@@ -202,6 +203,7 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
             self.cut_after_failure();
             self.drop_runs().await?;
             self.drop_pairs().await?;
+            self.fold().await?;
             self.merge_writers().await?;
             self.drop_faults().await?;
             self.drop_turns().await?;

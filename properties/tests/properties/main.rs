@@ -6,6 +6,7 @@
 //! themselves are in the library, a file for each invariant, for they hold any store.
 
 mod caught;
+mod minima;
 mod postgres;
 mod stores;
 
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
     let mut trials = stores::trials();
     trials.extend(caught::trials());
+    trials.extend(minima::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     postgres::stop();
     conclusion.exit_code()
