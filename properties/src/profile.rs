@@ -29,12 +29,21 @@ pub struct Profile {
     pub invalid: u32,
     /// Out of a thousand values, how many are as large as the contract admits.
     pub large: u32,
+    /// Out of four sessions, how many expire.
+    pub expiring: u32,
     /// Within how many milliseconds a session that expires does.
     pub expiry: u32,
+    /// Within how many milliseconds a call that is registered is due.
+    pub due: u32,
+    /// For how many milliseconds such a call may already be due.
+    pub overdue: u32,
     /// How many message ids a session's messages choose from.
     pub messages: u32,
     /// Out of a thousand operations, how many the concurrent lane makes fail.
     pub faults: u32,
+    /// Whether episodes may go without some of the operations; not where it takes all of
+    /// them to show what the profile is for.
+    pub swarm: bool,
 }
 
 impl Profile {
@@ -61,9 +70,13 @@ const COMMON: Profile = Profile {
     stray: 10,
     invalid: 10,
     large: 0,
+    expiring: 1,
     expiry: 400,
+    due: 120,
+    overdue: 0,
     messages: 100,
     faults: 0,
+    swarm: true,
 };
 
 /// Every profile; the first is the standard one.
@@ -96,6 +109,7 @@ pub static PROFILES: &[Profile] = &[
     Profile { name: "invalid",      about: "input that must be refused",  weights: [3, 1, 4, 3, 4, 20, 3, 20, 10, 5,  4, 3, 3, 8,  8,  2, 2], invalid: 500, large: 5, ..COMMON },
     Profile { name: "contended",    about: "many writers on few sessions", weights: [3, 1, 5, 3, 5, 16, 3, 16, 8, 5, 5, 5, 8, 8, 10, 5, 5], operations: 120, writers: 8, sessions: 2, names: 3, expiry: 150, messages: 24, faults: 20, ..COMMON },
     Profile { name: "crowded",      about: "the same, all on one session", weights: [3, 1, 5, 3, 5, 16, 3, 16, 8, 5, 5, 5, 8, 8, 10, 5, 5], operations: 60, writers: 8, sessions: 1, names: 2, expiry: 40, messages: 6, faults: 10, ..COMMON },
+    Profile { name: "swept",        about: "many writers, and sweeps among them", weights: [8, 0, 16, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 40, 8, 16, 12], operations: 160, writers: 8, sessions: 4, names: 24, expiring: 3, expiry: 30, due: 10, overdue: 30, faults: 10, swarm: false, ..COMMON },
 ];
 
 #[cfg(test)]

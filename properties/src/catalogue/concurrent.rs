@@ -1,11 +1,11 @@
 //! The flaws that only writers at the same time can show: one after another, their
 //! operations hold. Where each has its moment, the store says that has it.
 
-use stagefault_models::{Interleaving, Invariant, Schedule};
+use stagefault_models::{Interleaving, Invariant, Operation, Schedule};
 use stagefault_stores::flaws::Flaw;
 
 use super::{Entry, Lane};
-use crate::script::{create, expire_calls, overlapping, promote, register, stage, submit};
+use crate::script::{cleanup, create, expire_calls, overlapping, promote, register, stage, submit};
 
 /// Every flaw that needs a concurrent lane.
 pub(super) static ENTRIES: &[Entry] = &[
@@ -47,17 +47,29 @@ fn staged_in_a_promote() -> Schedule {
     )
 }
 
-/// While writer 0 sweeps, writer 1 registers a second call and then submits the first. A
-/// sweep that expires neither of them came before the one and after the other.
+/// A cleanup holds session "s", which it removes, when a sweep comes: it waits there, having
+/// looked. Meanwhile a second call is registered with session "t", and then the first one
+/// submitted. A sweep that expires neither of them came before the one and after the other.
 fn registered_and_submitted_in_a_sweep() -> Schedule {
+    const ENOUGH: usize = 8;
+    // The cleanup has removed the session, and not committed; the sweep has sent its write.
+    const HOLDS: usize = 5;
+    const WAITS: usize = 3;
+    let expires = Operation::CreateSession { session: "s".into(), expires_at: Some(1) };
+    let before = (0..4).flat_map(|place| [place; ENOUGH]);
+    let turns = before.chain([4; HOLDS]).chain([5; WAITS]);
+    let turns = turns.chain([6; ENOUGH]).chain([7; ENOUGH]).collect();
     overlapping(
-        Interleaving::Free,
+        Interleaving::Turns(turns),
         [
-            (0, create("s")),
+            (0, expires),
             (0, register("s", "c", "r", 1)),
-            (0, expire_calls(1)),
-            (1, register("s", "d", "r", 1)),
-            (1, submit("s", "c", "r", 1, 0)),
+            (0, create("t")),
+            (0, register("t", "c", "r", 1)),
+            (0, cleanup(1, 0)),
+            (1, expire_calls(1)),
+            (2, register("t", "d", "r", 1)),
+            (2, submit("t", "c", "r", 1, 0)),
         ],
     )
 }

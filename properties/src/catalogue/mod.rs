@@ -13,6 +13,8 @@ use serde::Serialize;
 use stagefault_models::{Invariant, Schedule};
 use stagefault_stores::flaws::Flaw;
 
+use crate::profile::Profile;
+
 /// What is known of a flaw.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -29,6 +31,19 @@ pub struct Entry {
     pub stores: &'static [&'static str],
     /// The shortest schedule that shows it.
     pub shortest: fn() -> Schedule,
+}
+
+impl Entry {
+    /// The profile whose episodes show it soon.
+    pub fn profile(&self) -> &'static Profile {
+        let name = match (self.lane, self.flaw) {
+            (Lane::Sequential, _) => return Profile::standard(),
+            // They need a sweep that waits for one session while another one is busy.
+            (Lane::Concurrent, Flaw::SweepOfOneUpdate | Flaw::SweepLocksInTheWrite) => "swept",
+            (Lane::Concurrent, _) => "crowded",
+        };
+        Profile::from_name(name).expect("it is in the table")
+    }
 }
 
 /// A way of running schedules, as far as it matters for what they can show.
@@ -50,6 +65,14 @@ impl Lane {
         match self {
             Lane::Sequential => "sequential",
             Lane::Concurrent => "concurrent",
+        }
+    }
+
+    /// How many operations more than the shortest possible a shrunk schedule may have.
+    pub fn slack(self) -> usize {
+        match self {
+            Lane::Sequential => 2,
+            Lane::Concurrent => 6,
         }
     }
 }

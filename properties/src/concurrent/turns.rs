@@ -44,25 +44,53 @@ pub(super) struct Random<'a, C> {
     choices: &'a mut C,
     /// Out of four turns, how many are for whoever had the last one.
     stay: u32,
+    /// Out of eight operations that had the last one, how many are then left where they are
+    /// for a while: what they hold is held for longer than whole operations of others take.
+    leave: u32,
     last: Option<u32>,
+    /// Those that were left, each with the turn until which it is.
+    left: Vec<(u32, u64)>,
+    /// Those that can go on and were not left.
+    present: Vec<u32>,
+    turn: u64,
 }
+
+/// For how many turns an operation is left at most.
+const LEFT: u32 = 48;
 
 impl<'a, C: Choices> Random<'a, C> {
     /// Some episodes switch at every turn, others let operations run for a while.
     pub(super) fn new(choices: &'a mut C) -> Self {
         let stay = *choices.pick(&[0, 2, 3]);
-        Random { choices, stay, last: None }
+        let leave = *choices.pick(&[0, 2, 4]);
+        Random { choices, stay, leave, last: None, left: Vec::new(), present: Vec::new(), turn: 0 }
+    }
+
+    /// Leaves the last one, perhaps, and finds out who is not left.
+    fn look_around(&mut self, ready: &[u32], last: Option<u32>) {
+        let turn = self.turn;
+        self.left.retain(|(_, until)| *until > turn);
+        if let Some(last) = last.filter(|_| self.choices.chance(self.leave, 8)) {
+            self.left.push((last, turn + u64::from(self.choices.below(LEFT))));
+        }
+        let was_left = |index: &u32| self.left.iter().any(|(left, _)| left == index);
+        self.present.clear();
+        self.present.extend(ready.iter().filter(|index| !was_left(index)));
     }
 }
 
 impl<C: Choices> Chooser for Random<'_, C> {
     fn choose(&mut self, ready: &[u32], _: &[u32], next: Option<u32>) -> Option<u32> {
+        self.turn += 1;
         let last = self.last.filter(|last| ready.contains(last));
         if last.is_some() && self.choices.chance(self.stay, 4) {
             return last;
         }
-        let all = ready.len() as u32 + u32::from(next.is_some());
-        let chosen = ready.get(self.choices.below(all) as usize).copied();
+        self.look_around(ready, last);
+        let nobody = self.present.is_empty() && next.is_none();
+        let present = if nobody { ready } else { &self.present[..] };
+        let all = present.len() as u32 + u32::from(next.is_some());
+        let chosen = present.get(self.choices.below(all) as usize).copied();
         self.last = chosen.or(next);
         chosen
     }

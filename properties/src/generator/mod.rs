@@ -41,9 +41,12 @@ impl Generator {
         self.clock = 1_000;
     }
 
-    /// Switches operations off at random until the next call, each one in two times. The
-    /// others then meet states that are rare when everything happens.
+    /// Switches operations off at random until the next call, each one in two times, if the
+    /// profile allows it. The others then meet states that are rare when everything happens.
     pub fn switch_some_off<C: Choices + ?Sized>(&mut self, choices: &mut C) {
+        if !self.profile.swarm {
+            return;
+        }
         self.kinds = weighed(self.profile.weights.map(|weight| weight * choices.below(2)));
         if self.kinds.is_empty() {
             self.kinds = weighed(self.profile.weights);
@@ -121,9 +124,10 @@ impl Generator {
         Operation::CreateSession { session, expires_at: self.expiry(choices) }
     }
 
-    /// Mostly never; else soon.
+    /// Mostly never unless the profile says so; else soon.
     fn expiry<C: Choices + ?Sized>(&mut self, choices: &mut C) -> Option<Millis> {
-        choices.chance(1, 4).then(|| self.clock + Millis::from(choices.below(self.profile.expiry)))
+        let expires = choices.chance(self.profile.expiring, 4);
+        expires.then(|| self.clock + Millis::from(choices.below(self.profile.expiry)))
     }
 
     fn read_messages<C: Choices + ?Sized>(
@@ -276,7 +280,9 @@ impl Generator {
         let (run, deadline) = match state.calls.get(&call) {
             Some(known) if !self.stray(choices) => (known.run.clone(), known.deadline),
             _ => {
-                let deadline = self.clock + Millis::from(choices.below(120));
+                let Profile { due, overdue, .. } = *self.profile;
+                let earliest = self.clock.saturating_sub(overdue.into());
+                let deadline = earliest + Millis::from(choices.below(overdue + due));
                 (choices.pick(&self.names.runs).clone(), deadline)
             }
         };

@@ -4,7 +4,7 @@
 //! Turns decide on every store, so that nothing here depends on time.
 
 use libtest_mimic::{Failed, Trial};
-use stagefault_models::{Interleaving, Namespaces};
+use stagefault_models::Namespaces;
 use stagefault_properties::catalogue::{self, Entry, Lane};
 use stagefault_properties::concurrent::{Plan, Replayer};
 use stagefault_properties::shrink::{ShrinkError, Shrunk, shrink};
@@ -14,22 +14,17 @@ use stagefault_stores::flaws::{Flaw, Flaws};
 use crate::stores::{block_on, hunt, open, plan, trial};
 
 /// The most episodes that a hunt takes.
-const EPISODES: u64 = 400;
+const EPISODES: u64 = 1_000;
 
 /// The most candidates that a shrink replays.
 const ATTEMPTS: u32 = 1_000;
-
-/// How many operations more than the shortest possible a shrunk schedule may have.
-const SLACK: usize = 6;
 
 /// Every flaw on every store that has a place for it.
 pub fn trials() -> Vec<Trial> {
     let on_each_store = |entry: &'static Entry| {
         entry.stores.iter().map(move |store| {
             let name = format!("{store}::catches_{}", entry.flaw);
-            // Turns cannot hold a store within a statement: chance would have to show these.
-            let within_a_statement = (entry.shortest)().interleaving == Some(Interleaving::Free);
-            trial(name, store, move || caught(store, entry)).with_ignored_flag(within_a_statement)
+            trial(name, store, move || caught(store, entry))
         })
     };
     catalogue::all()
@@ -47,7 +42,7 @@ fn caught(store: &'static str, entry: &Entry) -> Result<(), Failed> {
         let shown = Replayer::new(&flawed).violation(&shortest, 1, 3).await?;
         assert!(shown.is_some(), "the shortest schedule does not show {flaw}");
         assert_eq!(Replayer::new(&sound).violation(&shortest, 1, 1).await?, None);
-        let plan = Plan { by_turns: true, ..plan(store, "crowded")? };
+        let plan = Plan { by_turns: true, ..plan(store, entry.profile().name)? };
         let (number, violation, shrunk) = found(&flawed, plan, flaw).await?;
         let schedule = &shrunk.failing.schedule;
         eprintln!(
@@ -56,7 +51,7 @@ fn caught(store: &'static str, entry: &Entry) -> Result<(), Failed> {
             schedule.operations.len(),
             shrunk.attempts,
         );
-        let longest = shortest.operations.len() + SLACK;
+        let longest = shortest.operations.len() + entry.lane.slack();
         assert!(schedule.operations.len() <= longest, "not shrunk:\n{}", schedule.to_json());
         let held = Replayer::new(&sound).violation(schedule, 1, 1).await?;
         assert_eq!(held, None, "it must hold without the flaw:\n{}", schedule.to_json());

@@ -8,7 +8,7 @@ use crate::stores::{STORES, block_on, hunt, open, plan, trial};
 /// Every store under every profile for many writers.
 pub fn trials() -> Vec<Trial> {
     let on = |store: &'static str| {
-        ["contended", "crowded"].map(|profile| {
+        ["contended", "crowded", "swept"].map(|profile| {
             let name = format!("{store}::holds_when_{profile}");
             trial(name, store, move || holds(store, profile))
         })

@@ -1,6 +1,7 @@
 //! The concurrent lane on every store: the stores hold, and every planted flaw that needs
 //! several writers is caught within a bounded number of episodes.
 
+mod broken;
 mod caught;
 mod hold;
 #[path = "../properties/postgres.rs"]
@@ -13,6 +14,7 @@ fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
     let mut trials = hold::trials();
     trials.extend(caught::trials());
+    trials.extend(broken::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     postgres::stop();
     conclusion.exit_code()

@@ -16,9 +16,6 @@ use stagefault_stores::sqlite::SqliteNamespaces;
 
 use crate::postgres::Postgres;
 
-/// How much longer than the shortest possible a shrunk schedule may be.
-const SLACK: usize = 2;
-
 /// Every flaw on every store.
 pub fn trials() -> Vec<Trial> {
     let on_each_store = |entry: &'static Entry| {
@@ -92,7 +89,7 @@ fn caught<N: Namespaces>(
     let violation = shrunk.failing.violation;
     assert!(is_named(entry, &violation), "{violation}");
     let kept = Schedule::from_json(&std::fs::read_to_string(&path)?)?;
-    let longest = shortest.operations.len() + SLACK;
+    let longest = shortest.operations.len() + entry.lane.slack();
     assert!(kept.operations.len() <= longest, "not shrunk:\n{}", kept.to_json());
     shows(&suite.namespaces, entry, &kept)?;
     assert_eq!(violation_of(&sound, &kept)?, None, "it must pass without the flaw");
