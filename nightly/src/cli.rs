@@ -207,6 +207,10 @@ pub struct FlawsArguments {
     #[arg(long, value_name = "N", default_value_t = 20_000,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub ops: u64,
+    /// Give up on a flaw that only several writers can show after so many episodes
+    #[arg(long, value_name = "N", default_value_t = 1_000,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub episodes: u64,
     /// Hunt for each flaw from so many seeds: 1, 2 and so on
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     pub seeds: u64,

@@ -11,6 +11,15 @@ use crate::violation::EpisodeError;
 /// How often a schedule is replayed whose replays are not all the same.
 const REPLAYS: u32 = 10;
 
+/// What it means that no replay was a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// Every replay is the same, so the schedule holds on this store.
+    Certainly,
+    /// Replays are not all the same, and in so many of them nothing was seen.
+    InReplays(u32),
+}
+
 /// The most that is spent on judging one replay.
 const TIME: Duration = Duration::from_secs(60);
 const BYTES: usize = 1 << 30;
@@ -23,19 +32,25 @@ const BYTES: usize = 1 << 30;
 pub async fn replay<N: Namespaces>(
     namespaces: &N,
     schedule: &Schedule,
-) -> Result<(), EpisodeError> {
+) -> Result<Held, EpisodeError> {
     if !schedule.is_concurrent() {
-        return sequential::replay(namespaces.fresh().await?, schedule).await;
+        sequential::replay(namespaces.fresh().await?, schedule).await?;
+        return Ok(Held::Certainly);
     }
     let mut replayer = Replayer::new(namespaces);
+    let mut held = Held::InReplays(REPLAYS);
     for _ in 0..REPLAYS {
         let episode = replayer.replay(schedule).await?;
         match judge(&episode, within(TIME, BYTES)) {
-            Judgement::Holds if episode.is_certain => break,
+            Judgement::Holds if episode.is_certain => {
+                held = Held::Certainly;
+                break;
+            }
             Judgement::Holds => {}
             Judgement::Violation(violation) => return Err(EpisodeError::Violation(violation)),
             Judgement::Undecided(why) => return Err(EpisodeError::Undecided(why)),
         }
     }
-    replayer.close().await
+    replayer.close().await?;
+    Ok(held)
 }

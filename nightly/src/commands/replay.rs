@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use stagefault_properties::replay;
+use stagefault_properties::replay::{self, Held};
 use stagefault_properties::violation::{EpisodeError, Violation};
 
 use crate::cli::ReplayArguments;
@@ -17,7 +17,7 @@ use crate::{Context, print};
 /// What became of one schedule.
 pub enum Verdict {
     /// It held.
-    Held,
+    Held(Held),
     /// The store broke the contract.
     Violation(Violation),
     /// A signal arrived before it ended.
@@ -49,9 +49,9 @@ pub async fn replay(
                 count.interrupted = Some(signal);
                 break;
             }
-            Verdict::Held => {
+            Verdict::Held(held) => {
                 count.held += 1;
-                line("held", found)
+                format!("{}{}", line("held", found), caveat(held))
             }
             Verdict::Violation(violation) => {
                 count.failed += 1;
@@ -81,7 +81,7 @@ pub async fn replay_one(
         signal = signals.out_of_patience() => return Ok(Verdict::Interrupted(signal)),
     };
     match outcome {
-        Ok(()) => Ok(Verdict::Held),
+        Ok(held) => Ok(Verdict::Held(held)),
         Err(EpisodeError::Violation(violation)) => Ok(Verdict::Violation(*violation)),
         Err(error) => Err(CommandError::Episode { place: found.path.display().to_string(), error }),
     }
@@ -92,6 +92,17 @@ fn line(verdict: &str, found: &Found) -> String {
     let flaw = found.choice.flaw.map(|flaw| format!(" with the flaw {flaw}")).unwrap_or_default();
     let (path, store) = (found.path.display(), found.choice.store);
     format!("{verdict:<9}  {path}  ({operations} on {store}{flaw})")
+}
+
+/// What is not certain of a schedule that held.
+pub fn caveat(held: Held) -> String {
+    match held {
+        Held::Certainly => String::new(),
+        Held::InReplays(replays) => format!(
+            "\n  no violation was seen in {replays} replays, which are not all the same: if one \
+             was recorded, its history and explanation are what there is of it"
+        ),
+    }
 }
 
 /// How many schedules ended how.

@@ -3,10 +3,10 @@
 use stagefault_properties::shrink::Failing;
 
 use crate::cli::ShrinkArguments;
-use crate::commands::replay::{Verdict, replay_one};
+use crate::commands::replay::{Verdict, caveat, replay_one};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::shrinking::{self, End};
+use crate::shrinking;
 use crate::stores::Stores;
 use crate::{Context, artifacts, print, report, schedules};
 
@@ -27,8 +27,10 @@ pub async fn shrink(
     let stores = Stores::temporary(found.choice, postgres).await?;
     let violation = match replay_one(&found, &stores, signals).await? {
         Verdict::Violation(violation) => violation,
-        Verdict::Held => {
-            print::result(format_args!("held: {path} on {store}; there is nothing to shrink"))?;
+        Verdict::Held(held) => {
+            let caveat = caveat(held);
+            let text = format!("held: {path} on {store}; there is nothing to shrink{caveat}");
+            print::result(text)?;
             return Ok(Exit::Held);
         }
         Verdict::Interrupted(signal) => return Ok(Exit::Interrupted(signal)),
@@ -39,7 +41,7 @@ pub async fn shrink(
     let shrinking =
         shrinking::shrink(stores.namespaces(), recorded.clone(), arguments.attempts, signals).await;
     stores.remove();
-    let seen_again = !matches!(shrinking.end, End::Passes);
+    let seen_again = shrinking.was_seen_again();
     let written = if seen_again {
         artifacts::write(&out, &shrinking.best.schedule.to_json())
     } else {

@@ -36,23 +36,34 @@ fn the_matrix_as_json_has_every_hunt() {
 }
 
 #[test]
-fn a_flaw_that_needs_another_lane_is_listed_as_waiting_and_not_hunted() {
+fn a_flaw_that_needs_several_writers_is_hunted_by_turns() {
     let place = Place::new();
-    let command = "flaws --flaw sweep-of-one-update --flaw expired-twice --store postgres";
+    let command = "flaws --store memory --flaw stage-checks-first --flaw expired-twice";
     let ended = place.stagefault(command).expect_status(0);
-    let row = ended.stdout.lines().find(|line| line.starts_with("sweep-of-one-update"));
+    let row = ended.stdout.lines().find(|line| line.starts_with("stage-checks-first"));
     let row = row.expect("a row");
-    assert!(row.ends_with("concurrent  waiting for its lane; shortest 5"), "{row}");
-    let last = "1 of 1 flaws caught, 1 waiting for their lane; the canary: caught\n";
-    assert!(ended.stdout.ends_with(last), "{ended:#?}");
+    assert!(row.contains("concurrent  within") && row.ends_with("shortest 3"), "{row}");
+    assert!(ended.stdout.ends_with("2 of 2 flaws caught; the canary: caught\n"), "{ended:#?}");
 
-    let command = "flaws --flaw promote-guarded-by-version --json";
+    let command = "flaws --store memory --flaw promote-checks-first --seeds 2 --json";
     let ended = place.stagefault(command).expect_status(0);
     let matrix: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
     let flaw = &matrix["flaws"][0];
-    assert_eq!((&flaw["lane"], &flaw["verdict"]), (&"concurrent".into(), &"waiting".into()));
-    assert_eq!((&flaw["case"], &flaw["store"]), (&"C01".into(), &"postgres".into()));
-    assert_eq!(flaw["hunts"].as_array().map(Vec::len), Some(0));
+    assert_eq!((&flaw["lane"], &flaw["verdict"]), (&"concurrent".into(), &"caught".into()));
+    let hunts = flaw["hunts"].as_array().expect("hunts");
+    assert_eq!(hunts.len(), 2);
+    assert!(hunts.iter().all(|hunt| hunt["episodes"].as_u64() > Some(0)), "{flaw}");
+    assert!(place.files().is_empty());
+}
+
+#[test]
+fn a_race_that_is_not_met_in_so_many_episodes_fails_the_matrix() {
+    let place = Place::new();
+    let command = "flaws --store memory --flaw create-checks-first --episodes 1 --json";
+    let ended = place.stagefault(command).expect_status(1);
+    let matrix: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let hunt = &matrix["flaws"][0]["hunts"][0];
+    assert_eq!((&hunt["episodes"], &hunt["shrunk"]), (&1.into(), &serde_json::Value::Null));
 }
 
 #[test]

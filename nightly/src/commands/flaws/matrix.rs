@@ -10,9 +10,6 @@ use stagefault_properties::catalogue::{Entry, Lane};
 use crate::documents::as_seconds;
 use crate::stores::StoreName;
 
-/// How much longer than the shortest possible a shrunk schedule may be.
-const SLACK: usize = 2;
-
 /// What came of all hunts.
 #[derive(Debug, Serialize)]
 pub struct Matrix {
@@ -47,14 +44,14 @@ pub enum Verdict {
     Caught,
     /// From some seed it was not.
     Missed,
-    /// Nothing was hunted: the lane that can show it is not there yet.
-    Waiting,
 }
 
 /// One flaw in one store from one seed.
 #[derive(Debug, Serialize)]
 pub struct Hunt {
     pub seed: u64,
+    /// How many episodes ran until it was caught, or in all.
+    pub episodes: u64,
     /// How many operations ran until it was caught, or in all.
     pub operations: u64,
     #[serde(serialize_with = "as_seconds", rename = "seconds")]
@@ -65,7 +62,7 @@ pub struct Hunt {
 }
 
 impl Matrix {
-    /// Whether the canary was caught, and every flaw that does not wait for its lane.
+    /// Whether the canary was caught, and every flaw.
     pub fn all_caught(&self) -> bool {
         self.canary && self.count(Verdict::Missed) == 0
     }
@@ -76,15 +73,12 @@ impl Matrix {
 }
 
 impl Row {
-    /// What the hunts from all seeds say of a flaw; with none, it waits for its lane.
+    /// What the hunts from all seeds say of a flaw.
     pub fn of(entry: &Entry, store: StoreName, hunts: Vec<Hunt>) -> Self {
         let shortest = (entry.shortest)().operations.len();
-        let short = |hunt: &Hunt| hunt.shrunk.is_some_and(|shrunk| shrunk <= shortest + SLACK);
-        let verdict = match hunts.iter().all(short) {
-            _ if hunts.is_empty() => Verdict::Waiting,
-            true => Verdict::Caught,
-            false => Verdict::Missed,
-        };
+        let longest = shortest + entry.lane.slack();
+        let short = |hunt: &Hunt| hunt.shrunk.is_some_and(|shrunk| shrunk <= longest);
+        let verdict = if hunts.iter().all(short) { Verdict::Caught } else { Verdict::Missed };
         Row {
             flaw: entry.flaw.name(),
             case: entry.case,
@@ -106,12 +100,8 @@ impl fmt::Display for Matrix {
         for row in &self.flaws {
             writeln!(formatter, "{row}")?;
         }
-        let (caught, waiting) = (self.count(Verdict::Caught), self.count(Verdict::Waiting));
-        let hunted = self.flaws.len() - waiting;
-        write!(formatter, "{caught} of {hunted} flaws caught")?;
-        if waiting > 0 {
-            write!(formatter, ", {waiting} waiting for their lane")?;
-        }
+        let (caught, all) = (self.count(Verdict::Caught), self.flaws.len());
+        write!(formatter, "{caught} of {all} flaws caught")?;
         let canary = if self.canary { "caught" } else { "NOT CAUGHT: nothing here can be trusted" };
         write!(formatter, "; the canary: {canary}")
     }
@@ -127,9 +117,6 @@ impl fmt::Display for Row {
         let elapsed = self.hunts.iter().map(|hunt| hunt.elapsed).max().unwrap_or_default();
         let shrunk = self.hunts.iter().filter_map(|hunt| hunt.shrunk).max();
         match shrunk {
-            _ if self.verdict == Verdict::Waiting => {
-                write!(formatter, "waiting for its lane; shortest {}", self.shortest)
-            }
             Some(shrunk) if self.verdict == Verdict::Caught => write!(
                 formatter,
                 "within {operations} operations, {:.1} s; shrunk to {shrunk}, shortest {}",
