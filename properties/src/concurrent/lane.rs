@@ -6,11 +6,12 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use stagefault_models::{Interleaving, Namespaces, Schedule};
 
-use super::source::{Generated, Replayed};
+use super::source::Generated;
 use super::{Concurrent, End, Episode, Overlap, Tallies, judge, within};
 use crate::choices::Choices;
 use crate::generator::Generator;
 use crate::profile::Profile;
+use crate::sequential::Replayed;
 use crate::violation::{EpisodeError, Violation};
 
 /// The most that is spent on judging one replay.

@@ -36,7 +36,7 @@ pub use ending::Aftermath;
 pub use judge::{Judgement, judge, within};
 pub use lane::{Lane, Plan, Replayer, replay};
 pub use run::Stopped;
-pub use source::{Generated, Replayed, Source};
+pub use source::{Generated, Source};
 pub use tally::{Faults, Latencies, Tallies};
 
 /// One backend and its writers.

@@ -1,9 +1,10 @@
 //! Where a concurrent episode's operations come from: a generator, or a schedule.
 
-use stagefault_models::{Entry, Fault, Schedule, StoreModel};
+use stagefault_models::{Entry, Fault, StoreModel};
 
 use crate::choices::Choices;
 use crate::generator::Generator;
+use crate::sequential::{self, Replayed};
 
 /// Gives an episode its operations, in the order in which they are to be called.
 pub trait Source {
@@ -43,20 +44,9 @@ fn fault(choices: &mut impl Choices) -> Fault {
     }
 }
 
-/// The operations of a schedule, in order, each by its own writer.
-pub struct Replayed<'a> {
-    entries: std::slice::Iter<'a, Entry>,
-}
-
-impl<'a> Replayed<'a> {
-    /// Replays this schedule.
-    pub fn new(schedule: &'a Schedule) -> Self {
-        Replayed { entries: schedule.operations.iter() }
-    }
-}
-
+/// Each operation by its own writer, whoever is free.
 impl Source for Replayed<'_> {
-    fn next(&mut self, _: &StoreModel, _: &[u32]) -> Option<Entry> {
-        self.entries.next().cloned()
+    fn next(&mut self, model: &StoreModel, _: &[u32]) -> Option<Entry> {
+        sequential::Source::next(self, model)
     }
 }
