@@ -6,24 +6,19 @@
 //! guard holds as it did, which is checked: a write whose guard fails would cost too little.
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex};
 
 use criterion::{BatchSize, Criterion, Throughput};
 use futures_util::TryStreamExt;
 use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{ConnectOptions, Either, Executor, raw_sql};
 use stagefault_chaos::servers::{Options, PostgresServer};
-use stagefault_models::audit::Audit;
-use stagefault_models::{
-    Backend, BackendError, Capabilities, Completion, Id, Namespaces, Operation, Scope, Store,
-};
+use stagefault_models::Namespaces;
 use stagefault_properties::profile::Profile;
 use stagefault_stores::flaws::Flaws;
-use stagefault_stores::postgres::{
-    PostgresBackend, PostgresNamespaces, PostgresOptions, PostgresStore, Traced,
-};
+use stagefault_stores::postgres::{PostgresBackend, PostgresNamespaces, PostgresOptions, Traced};
 
 use crate::episodes::Episodes;
+use crate::tracing::Tracing;
 
 /// How many different episodes are sent raw, over and over.
 const TRACED: usize = 20;
@@ -143,7 +138,7 @@ async fn answer(connection: &mut PgConnection, traced: &Traced) -> (Vec<PgRow>, 
 
 async fn traces(backend: PostgresBackend) -> Vec<Trace> {
     let mut watcher = backend.connect_options().connect().await.expect("a connection");
-    let tracing = Tracing { inner: backend, log: Arc::default() };
+    let tracing = Tracing::of(backend);
     let log = tracing.log.clone();
     let mut episodes = Episodes::on(tracing).await;
     let mut traces = Vec::new();
@@ -152,63 +147,8 @@ async fn traces(backend: PostgresBackend) -> Vec<Trace> {
         let next = "SELECT last_value + CASE WHEN is_called THEN 4294967296 ELSE 0 END FROM births";
         let births = sqlx::query_scalar(next).fetch_one(&mut watcher).await;
         episodes.next().await;
-        let statements = std::mem::take(&mut log.lock().expect("one thread").statements);
+        let statements = log.take();
         traces.push(Trace { births: births.expect("our sequence"), statements });
     }
     traces
-}
-
-#[derive(Default)]
-struct Log {
-    connections: usize,
-    statements: Vec<(usize, Traced)>,
-}
-
-/// A PostgreSQL backend whose handles trace.
-struct Tracing {
-    inner: PostgresBackend,
-    log: Arc<Mutex<Log>>,
-}
-
-struct TracingStore {
-    inner: PostgresStore,
-    connection: usize,
-    log: Arc<Mutex<Log>>,
-}
-
-impl Backend for Tracing {
-    type Store = TracingStore;
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn store(&self) -> Result<TracingStore, BackendError> {
-        let inner = self.inner.store().await?;
-        let mut log = self.log.lock().expect("one thread");
-        log.connections += 1;
-        Ok(TracingStore { inner, connection: log.connections - 1, log: self.log.clone() })
-    }
-
-    async fn audit(&self, sessions: &[Id]) -> Result<Audit, BackendError> {
-        self.inner.audit(sessions).await
-    }
-
-    async fn reopen(&mut self) -> Result<(), BackendError> {
-        self.inner.reopen().await
-    }
-
-    async fn remove(self) -> Result<(), BackendError> {
-        self.inner.remove().await
-    }
-}
-
-impl Store for TracingStore {
-    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
-        self.inner.record_trace();
-        let completion = self.inner.execute(operation, scope).await;
-        let traced = self.inner.take_trace().into_iter().map(|traced| (self.connection, traced));
-        self.log.lock().expect("one thread").statements.extend(traced);
-        completion
-    }
 }

@@ -5,20 +5,16 @@
 //! its statements can be sent again and again.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use criterion::{Criterion, Throughput};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{ConnectOptions, Executor};
-use stagefault_models::audit::Audit;
-use stagefault_models::{
-    Backend, BackendError, Capabilities, Completion, Id, Operation, Scope, Store,
-};
 use stagefault_properties::profile::Profile;
-use stagefault_stores::sqlite::{SqliteBackend, SqliteStore, Traced};
+use stagefault_stores::sqlite::{SqliteBackend, Traced};
 use tokio::runtime::Runtime;
 
 use crate::episodes::Episodes;
+use crate::tracing::Tracing;
 
 /// How many different episodes are sent raw, over and over.
 const TRACED: usize = 20;
@@ -67,67 +63,12 @@ async fn send(connections: &mut [SqliteConnection], trace: impl Iterator<Item = 
 
 /// The statements of some episodes, each with the number of its connection.
 fn traces(runtime: &Runtime, path: &Path) -> Vec<Vec<(usize, Traced)>> {
-    let tracing = Tracing { inner: open(runtime, path), log: Arc::default() };
+    let tracing = Tracing::of(open(runtime, path));
     let log = tracing.log.clone();
     let mut episodes = runtime.block_on(Episodes::on(tracing));
     let mut next = || {
         runtime.block_on(episodes.next());
-        std::mem::take(&mut log.lock().expect("one thread").statements)
+        log.take()
     };
     (0..TRACED).map(|_| next()).collect()
-}
-
-#[derive(Default)]
-struct Log {
-    connections: usize,
-    statements: Vec<(usize, Traced)>,
-}
-
-/// A SQLite backend whose handles trace.
-struct Tracing {
-    inner: SqliteBackend,
-    log: Arc<Mutex<Log>>,
-}
-
-struct TracingStore {
-    inner: SqliteStore,
-    connection: usize,
-    log: Arc<Mutex<Log>>,
-}
-
-impl Backend for Tracing {
-    type Store = TracingStore;
-
-    fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities()
-    }
-
-    async fn store(&self) -> Result<TracingStore, BackendError> {
-        let inner = self.inner.store().await?;
-        let mut log = self.log.lock().expect("one thread");
-        log.connections += 1;
-        Ok(TracingStore { inner, connection: log.connections - 1, log: self.log.clone() })
-    }
-
-    async fn audit(&self, sessions: &[Id]) -> Result<Audit, BackendError> {
-        self.inner.audit(sessions).await
-    }
-
-    async fn reopen(&mut self) -> Result<(), BackendError> {
-        self.inner.reopen().await
-    }
-
-    async fn remove(self) -> Result<(), BackendError> {
-        self.inner.remove().await
-    }
-}
-
-impl Store for TracingStore {
-    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
-        self.inner.record_trace();
-        let completion = self.inner.execute(operation, scope).await;
-        let traced = self.inner.take_trace().into_iter().map(|traced| (self.connection, traced));
-        self.log.lock().expect("one thread").statements.extend(traced);
-        completion
-    }
 }

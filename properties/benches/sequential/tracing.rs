@@ -1,0 +1,123 @@
+//! A backend whose handles tell the statements that they sent, for a raw client to repeat.
+
+use std::sync::{Arc, Mutex};
+
+use stagefault_models::audit::Audit;
+use stagefault_models::{
+    Backend, BackendError, Capabilities, Completion, Id, Operation, Scope, Store,
+};
+use stagefault_stores::{postgres, sqlite};
+
+/// A store whose handles trace.
+pub trait Traces: Store {
+    /// A statement as it was sent.
+    type Traced: Send + 'static;
+
+    /// Traces from now on.
+    fn record(&mut self);
+
+    /// What was sent since.
+    fn take(&mut self) -> Vec<Self::Traced>;
+}
+
+impl Traces for sqlite::SqliteStore {
+    type Traced = sqlite::Traced;
+
+    fn record(&mut self) {
+        self.record_trace();
+    }
+
+    fn take(&mut self) -> Vec<sqlite::Traced> {
+        self.take_trace()
+    }
+}
+
+impl Traces for postgres::PostgresStore {
+    type Traced = postgres::Traced;
+
+    fn record(&mut self) {
+        self.record_trace();
+    }
+
+    fn take(&mut self) -> Vec<postgres::Traced> {
+        self.take_trace()
+    }
+}
+
+/// What the handles of one backend sent, in order, each statement with the number of its
+/// connection.
+pub struct Log<T>(Arc<Mutex<Sent<T>>>);
+
+struct Sent<T> {
+    connections: usize,
+    statements: Vec<(usize, T)>,
+}
+
+impl<T> Log<T> {
+    /// Takes what was sent since the last call.
+    pub fn take(&self) -> Vec<(usize, T)> {
+        std::mem::take(&mut self.0.lock().expect("one thread").statements)
+    }
+}
+
+impl<T> Clone for Log<T> {
+    fn clone(&self) -> Self {
+        Log(self.0.clone())
+    }
+}
+
+/// A backend whose handles trace.
+pub struct Tracing<B: Backend<Store: Traces>> {
+    inner: B,
+    pub log: Log<<B::Store as Traces>::Traced>,
+}
+
+impl<B: Backend<Store: Traces>> Tracing<B> {
+    pub fn of(inner: B) -> Self {
+        let sent = Sent { connections: 0, statements: Vec::new() };
+        Tracing { inner, log: Log(Arc::new(Mutex::new(sent))) }
+    }
+}
+
+pub struct TracingStore<S: Traces> {
+    inner: S,
+    connection: usize,
+    log: Log<S::Traced>,
+}
+
+impl<B: Backend<Store: Traces>> Backend for Tracing<B> {
+    type Store = TracingStore<B::Store>;
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn store(&self) -> Result<TracingStore<B::Store>, BackendError> {
+        let inner = self.inner.store().await?;
+        let mut sent = self.log.0.lock().expect("one thread");
+        sent.connections += 1;
+        Ok(TracingStore { inner, connection: sent.connections - 1, log: self.log.clone() })
+    }
+
+    async fn audit(&self, sessions: &[Id]) -> Result<Audit, BackendError> {
+        self.inner.audit(sessions).await
+    }
+
+    async fn reopen(&mut self) -> Result<(), BackendError> {
+        self.inner.reopen().await
+    }
+
+    async fn remove(self) -> Result<(), BackendError> {
+        self.inner.remove().await
+    }
+}
+
+impl<S: Traces> Store for TracingStore<S> {
+    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        self.inner.record();
+        let completion = self.inner.execute(operation, scope).await;
+        let traced = self.inner.take().into_iter().map(|traced| (self.connection, traced));
+        self.log.0.lock().expect("one thread").statements.extend(traced);
+        completion
+    }
+}
