@@ -27,7 +27,7 @@ use synthetic::Synthetic;
 
 fn holds<S: Specification>(specification: &S, calls: Vec<Called<S::Operation, S::Answer>>) -> bool {
     match check(specification, calls, |_| ControlFlow::Continue(())) {
-        Verdict::Linearizable => true,
+        Verdict::Linearizable { .. } => true,
         Verdict::Violation(_) => false,
         Verdict::Undecided(undecided) => panic!("{}", undecided.why),
     }
@@ -79,7 +79,11 @@ fn sessions(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let verdict = check_history(black_box(&history), |_| ControlFlow::Continue(()));
-                assert_eq!(matches!(verdict, Verdict::Linearizable), linearizable, "{verdict:?}");
+                assert_eq!(
+                    matches!(verdict, Verdict::Linearizable { .. }),
+                    linearizable,
+                    "{verdict:?}"
+                );
             });
         });
     };

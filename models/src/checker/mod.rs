@@ -17,6 +17,7 @@ mod search;
 mod seen;
 pub mod sessions;
 
+use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
@@ -105,7 +106,11 @@ pub struct Spent {
 #[derive(Clone, Debug)]
 pub enum Verdict<Key, Answer> {
     /// There is an order that explains every answer.
-    Linearizable,
+    Linearizable {
+        /// The operations in doubt that the order found takes to have happened, by their place
+        /// in the list that was checked. Another order may take others, or fewer.
+        happened: BTreeSet<usize>,
+    },
     /// There is none.
     Violation(Violation<Key, Answer>),
     /// The budget ended the search.

@@ -1,6 +1,6 @@
 //! The partitions of a history, each on its own, and all of them by turns.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use super::course::Course;
@@ -59,12 +59,14 @@ pub fn decide<S: Specification>(
     let bytes = partitions.iter().map(Partition::bytes).sum();
     let mut spent = Spent { partitions: partitions.len(), bytes, ..Spent::default() };
     let (mut open, mut turn) = (VecDeque::from(partitions), FIRST_TURN);
+    let mut all_happened = BTreeSet::new();
     while !open.is_empty() {
         for _ in 0..open.len() {
             let Some(mut partition) = open.pop_front() else { break };
             match partition.take_turn(turn, &mut spent, &mut budget) {
                 ControlFlow::Continue(None) => open.push_back(partition),
-                ControlFlow::Continue(Some(Verdict::Linearizable)) => {
+                ControlFlow::Continue(Some(Verdict::Linearizable { happened })) => {
+                    all_happened.extend(happened);
                     spent.decided += 1;
                     spent.bytes -= partition.bytes();
                     let _ = budget(&spent);
@@ -82,7 +84,7 @@ pub fn decide<S: Specification>(
         }
         turn = turn.saturating_mul(2);
     }
-    Verdict::Linearizable
+    Verdict::Linearizable { happened: all_happened }
 }
 
 impl<S: Specification> Partition<S> {
@@ -125,7 +127,9 @@ impl<S: Specification> Partition<S> {
         while self.ground.steps < end {
             let steps = self.until.min(end).saturating_sub(self.ground.steps);
             match self.searches[self.turn].advance(&mut self.ground, steps) {
-                Some(Found::Order) => return Some(Verdict::Linearizable),
+                Some(Found::Order) => {
+                    return Some(Verdict::Linearizable { happened: self.happened() });
+                }
                 Some(Found::Nothing) => return Some(Verdict::Violation(self.violation())),
                 None if self.ground.steps >= self.until => self.other_search(),
                 None => {}
@@ -179,6 +183,12 @@ impl<S: Specification> Partition<S> {
             }
         }
         ControlFlow::Continue(None)
+    }
+
+    /// The operations in doubt that the order found takes to have happened.
+    fn happened(&self) -> BTreeSet<usize> {
+        let calls = self.searches[self.turn].happened(&self.ground.course);
+        calls.map(|call| self.places[call as usize]).collect()
     }
 
     fn violation(&mut self) -> Violation<S::Key, S::Answer> {

@@ -165,6 +165,14 @@ impl Search {
         self.rank.max(self.best.rank.unwrap_or(0)) as usize
     }
 
+    /// The unknown operations that are placed now, as places among the calls.
+    pub fn happened(&self, course: &Course) -> impl Iterator<Item = u32> {
+        self.trail.iter().filter_map(|placed| match placed.what {
+            Candidate::Known(_) => None,
+            Candidate::Unknown(number) => Some(course.unknown[number as usize].0),
+        })
+    }
+
     /// The order that passes the most returns, as places among the calls, and its last state.
     pub fn longest(&self, course: &Course) -> (impl Iterator<Item = u32>, u32, u32) {
         let calls = self.best.trail.iter().map(|placed| match *placed {

@@ -195,7 +195,9 @@ fn the_verdict_is_that_of_the_plain_search_over_the_model() {
             })
             .collect();
         match check_history(&history, |_| ControlFlow::Continue(())) {
-            Verdict::Linearizable => assert_eq!(stuck, [], "{number}: {}", history.to_json_lines()),
+            Verdict::Linearizable { .. } => {
+                assert_eq!(stuck, [], "{number}: {}", history.to_json_lines())
+            }
             Verdict::Violation(violation) => {
                 let found = (violation.key.clone(), violation.stuck);
                 assert!(stuck.contains(&found), "{violation:?}: {}", history.to_json_lines());

@@ -61,9 +61,9 @@ fn found<S: Specification>(
     linearizable: bool,
 ) -> Result<(), Failed> {
     match check(specification, calls, |_| ControlFlow::Continue(())) {
-        Verdict::Linearizable if linearizable => Ok(()),
+        Verdict::Linearizable { .. } if linearizable => Ok(()),
         Verdict::Violation(_) if !linearizable => Ok(()),
-        Verdict::Linearizable => Err("it is found linearizable".into()),
+        Verdict::Linearizable { .. } => Err("it is found linearizable".into()),
         Verdict::Violation(violation) => {
             Err(format!("it is found a violation after {} operations", violation.prefix.len())
                 .into())

@@ -42,7 +42,7 @@ pub fn check(arguments: &CheckArguments, signals: &Signals) -> Result<Exit, Comm
     };
     print::result(text.trim_end())?;
     Ok(match (verdict, signal) {
-        (Verdict::Linearizable, _) => Exit::Held,
+        (Verdict::Linearizable { .. }, _) => Exit::Held,
         (Verdict::Violation(_), _) => Exit::Violation,
         (Verdict::Undecided(_), Some(signal)) => Exit::Interrupted(signal),
         (Verdict::Undecided(_), None) => Exit::Undecided,
@@ -148,7 +148,7 @@ impl<'a> Document<'a> {
             undecided: None,
         };
         match verdict {
-            Verdict::Linearizable => {}
+            Verdict::Linearizable { .. } => {}
             Verdict::Violation(violation) => {
                 let stuck = &history.operations[violation.stuck];
                 document.verdict = "violation";
@@ -190,7 +190,7 @@ fn body(history: &History, verdict: &Verdict<Id, Completion>) -> String {
     /// The most sessions that are listed.
     const SHOWN: usize = 10;
     match verdict {
-        Verdict::Linearizable => String::new(),
+        Verdict::Linearizable { .. } => String::new(),
         Verdict::Violation(violation) => format!("\n{}", Explanation { history, violation }),
         Verdict::Undecided(undecided) => {
             let open = &undecided.open;

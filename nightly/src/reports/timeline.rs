@@ -39,7 +39,7 @@ pub fn of(folder: &Path, failure: &FailureDocument) -> Markup {
         Ok(history) => {
             let found = match check_history(&history, within(TIME, BYTES)) {
                 Verdict::Violation(found) => Some(found),
-                Verdict::Linearizable | Verdict::Undecided(_) => None,
+                Verdict::Linearizable { .. } | Verdict::Undecided(_) => None,
             };
             draw(&history, found.as_ref(), failure)
         }

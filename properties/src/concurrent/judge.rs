@@ -57,7 +57,7 @@ pub fn judge(episode: &Episode, budget: impl FnMut(&Spent) -> ControlFlow<String
         End::Stopped(index, stopped) => return violation(no_answer(episode, *index, stopped)),
     };
     let undecided = match check_history(&episode.history, budget) {
-        Verdict::Linearizable => None,
+        Verdict::Linearizable { .. } => None,
         Verdict::Violation(found) => {
             let explanation = Explanation { history: &episode.history, violation: &found };
             let explanation = explanation.to_string().lines().map(str::to_owned).collect();

@@ -38,7 +38,8 @@ pub struct SessionSpecification<'a> {
 }
 
 /// Decides whether a recorded history is linearizable under the contract. The places in
-/// the verdict are those in the history; `budget` is as in [`super::check`].
+/// the verdict are those in the history; a sweep in doubt happened if it did in any session.
+/// `budget` is as in [`super::check`].
 pub fn check_history(
     history: &History,
     budget: impl FnMut(&Spent) -> ControlFlow<String>,
@@ -46,7 +47,9 @@ pub fn check_history(
     let calls = calls(history);
     let recorded: Vec<usize> = calls.iter().map(|called| called.operation.recorded).collect();
     match super::check(&SessionSpecification::default(), calls, budget) {
-        Verdict::Linearizable => Verdict::Linearizable,
+        Verdict::Linearizable { happened } => Verdict::Linearizable {
+            happened: happened.into_iter().map(|place| recorded[place]).collect(),
+        },
         Verdict::Undecided(undecided) => Verdict::Undecided(undecided),
         Verdict::Violation(violation) => Verdict::Violation(Violation {
             prefix: violation.prefix.into_iter().map(|place| recorded[place]).collect(),
