@@ -4,17 +4,18 @@
 //! writer: an operation that is not executed, one that is executed and whose reply is lost,
 //! and one whose effect comes late, when others run already. All of it is true of the store
 //! behind: what is reported [`Completion::NotApplied`] is never executed, and what is
-//! reported [`Completion::Unknown`] is executed once, or never.
+//! reported [`Completion::Unknown`] is executed once, or never. A fault that is done for real
+//! ([`Fault::At`]) is handed on to the store behind.
 //!
-//! Which operation fails, and how, is said by whoever calls ([`InjectingStore::plan`]), for
+//! Which operation fails, and how, is said by whoever calls ([`Store::plan`]), for
 //! a fault is part of a schedule. Every fault that fired leaves a receipt.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use stagefault_models::audit::Audit;
+use stagefault_models::audit::{Audit, Finding};
 use stagefault_models::{
     Backend, BackendError, Capabilities, Cause, Completion, Failure, Fault, Id, Namespaces,
-    Operation, Point, Reason, Scope, Store,
+    Operation, Point, Reason, Receipt, Scope, Store,
 };
 
 /// Namespaces whose backends inject faults.
@@ -32,7 +33,7 @@ pub struct InjectingStore<S> {
     store: S,
     late: Late,
     planned: Option<Fault>,
-    receipt: Option<Fault>,
+    receipt: Option<Receipt>,
 }
 
 /// Operations whose effect is still to come, shared by all handles of a backend, for it
@@ -76,6 +77,10 @@ impl<B: Backend> Backend for Injecting<B> {
         self.backend.audit(sessions).await
     }
 
+    async fn settle(&mut self) -> Result<Vec<Finding>, BackendError> {
+        self.backend.settle().await
+    }
+
     async fn reopen(&mut self) -> Result<(), BackendError> {
         self.backend.reopen().await
     }
@@ -86,17 +91,6 @@ impl<B: Backend> Backend for Injecting<B> {
 }
 
 impl<S: Store> InjectingStore<S> {
-    /// What becomes of the next operation.
-    pub fn plan(&mut self, fault: Option<Fault>) {
-        self.planned = fault;
-        self.receipt = None;
-    }
-
-    /// The fault that the last operation met, if one fired.
-    pub fn receipt(&mut self) -> Option<Fault> {
-        self.receipt.take()
-    }
-
     /// Executes all that is still to come late, so that nothing is in doubt any more.
     pub async fn settle(&mut self, scope: &Scope<'_>) {
         let postponed = std::mem::take(&mut *lock(&self.late));
@@ -133,32 +127,38 @@ impl<S: Store> InjectingStore<S> {
         operation: &Operation,
         scope: &Scope<'_>,
     ) -> Completion {
-        let completion = match fault {
+        let (completion, applied) = match fault {
             Fault::NotApplied => {
                 scope.reach(Point::Acquire).await;
-                Completion::NotApplied(failure("not executed"))
+                (Completion::NotApplied(failure("not executed")), Some(false))
             }
             Fault::UnknownBefore => {
                 scope.reach(Point::Acquire).await;
-                Completion::Unknown(failure("not executed, and the writer not told"))
+                (Completion::Unknown(failure("not executed, and the writer not told")), Some(false))
             }
             Fault::UnknownLate { after } if after > 0 => {
                 scope.reach(Point::Acquire).await;
                 let operation = operation.clone();
                 lock(&self.late).push(Postponed { operation, remaining: after });
-                Completion::Unknown(failure("still to be executed"))
+                (Completion::Unknown(failure("still to be executed")), None)
             }
             Fault::UnknownAfter | Fault::UnknownLate { .. } => {
                 match self.store.execute(operation, scope).await {
                     Completion::Done(_) | Completion::Refused(_) => {
-                        Completion::Unknown(failure("executed, and the reply lost"))
+                        (Completion::Unknown(failure("executed, and the reply lost")), Some(true))
                     }
                     // The store has met trouble of its own.
                     completion => return completion,
                 }
             }
+            Fault::At { .. } => {
+                self.store.plan(Some(fault));
+                let completion = self.store.execute(operation, scope).await;
+                self.receipt = self.store.receipt();
+                return completion;
+            }
         };
-        self.receipt = Some(fault);
+        self.receipt = Some(Receipt { fault, applied });
         completion
     }
 }
@@ -170,6 +170,15 @@ impl<S: Store> Store for InjectingStore<S> {
             None => self.store.execute(operation, scope).await,
             Some(fault) => self.injected(fault, operation, scope).await,
         }
+    }
+
+    fn plan(&mut self, fault: Option<Fault>) {
+        self.planned = fault;
+        self.receipt = None;
+    }
+
+    fn receipt(&mut self) -> Option<Receipt> {
+        self.receipt.take()
     }
 }
 
@@ -222,7 +231,7 @@ mod tests {
         let operation = Operation::CreateSession { session: session.into(), expires_at: None };
         let completion = at_once(store.execute(&operation, &Scope::default()));
         let fired = matches!(completion, Completion::NotApplied(_) | Completion::Unknown(_));
-        assert_eq!(store.receipt(), fault.filter(|_| fired));
+        assert_eq!(store.receipt().map(|receipt| receipt.fault), fault.filter(|_| fired));
         completion
     }
 

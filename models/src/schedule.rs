@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Operation;
+use crate::{Fault, Operation};
 
 /// Operations and who sends them, in the order in which they are called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,24 +50,6 @@ pub struct Entry {
     /// What is made to fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-}
-
-/// A fault that is injected between the writer and its store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum Fault {
-    /// The operation is not executed, and the writer is told so.
-    NotApplied,
-    /// It is not executed, and the writer is left in doubt.
-    UnknownBefore,
-    /// It is executed, and the writer is left in doubt.
-    UnknownAfter,
-    /// The writer is left in doubt, and the operation is executed when so many others
-    /// were called after it, or when there are no more.
-    UnknownLate {
-        /// How many others.
-        after: u32,
-    },
 }
 
 impl Entry {

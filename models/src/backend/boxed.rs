@@ -10,8 +10,8 @@ use std::future::Future;
 use std::pin::Pin;
 
 use super::{Backend, BackendError, Capabilities, Namespaces, Scope, Store};
-use crate::audit::Audit;
-use crate::{Completion, Id, Operation};
+use crate::audit::{Audit, Finding};
+use crate::{Completion, Fault, Id, Operation, Receipt};
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -54,6 +54,10 @@ impl Backend for BoxedBackend {
         self.0.boxed_audit(sessions).await
     }
 
+    async fn settle(&mut self) -> Result<Vec<Finding>, BackendError> {
+        self.0.boxed_settle().await
+    }
+
     async fn reopen(&mut self) -> Result<(), BackendError> {
         self.0.boxed_reopen().await
     }
@@ -66,6 +70,14 @@ impl Backend for BoxedBackend {
 impl Store for BoxedStore {
     async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
         self.0.boxed_execute(operation, scope).await
+    }
+
+    fn plan(&mut self, fault: Option<Fault>) {
+        self.0.any_plan(fault);
+    }
+
+    fn receipt(&mut self) -> Option<Receipt> {
+        self.0.any_receipt()
     }
 }
 
@@ -83,6 +95,7 @@ trait AnyBackend: Send + Sync {
     fn any_capabilities(&self) -> Capabilities;
     fn boxed_store(&self) -> Boxed<'_, Result<BoxedStore, BackendError>>;
     fn boxed_audit<'a>(&'a self, sessions: &'a [Id]) -> Boxed<'a, Result<Audit, BackendError>>;
+    fn boxed_settle(&mut self) -> Boxed<'_, Result<Vec<Finding>, BackendError>>;
     fn boxed_reopen(&mut self) -> Boxed<'_, Result<(), BackendError>>;
     fn boxed_remove(self: Box<Self>) -> Boxed<'static, Result<(), BackendError>>;
 }
@@ -100,6 +113,10 @@ impl<B: Backend> AnyBackend for B {
         Box::pin(self.audit(sessions))
     }
 
+    fn boxed_settle(&mut self) -> Boxed<'_, Result<Vec<Finding>, BackendError>> {
+        Box::pin(self.settle())
+    }
+
     fn boxed_reopen(&mut self) -> Boxed<'_, Result<(), BackendError>> {
         Box::pin(self.reopen())
     }
@@ -115,6 +132,8 @@ trait AnyStore: Send {
         operation: &'a Operation,
         scope: &'a Scope<'_>,
     ) -> Boxed<'a, Completion>;
+    fn any_plan(&mut self, fault: Option<Fault>);
+    fn any_receipt(&mut self) -> Option<Receipt>;
 }
 
 impl<S: Store> AnyStore for S {
@@ -124,6 +143,14 @@ impl<S: Store> AnyStore for S {
         scope: &'a Scope<'_>,
     ) -> Boxed<'a, Completion> {
         Box::pin(self.execute(operation, scope))
+    }
+
+    fn any_plan(&mut self, fault: Option<Fault>) {
+        self.plan(fault);
+    }
+
+    fn any_receipt(&mut self) -> Option<Receipt> {
+        self.receipt()
     }
 }
 
@@ -172,6 +199,11 @@ mod tests {
             Ok(Audit::new())
         }
 
+        async fn settle(&mut self) -> Result<Vec<Finding>, BackendError> {
+            self.note("settle");
+            Ok(Vec::new())
+        }
+
         async fn reopen(&mut self) -> Result<(), BackendError> {
             self.note("reopen");
             Ok(())
@@ -188,6 +220,15 @@ mod tests {
         async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
             self.note(format!("execute {:?} within {:?}", operation.kind(), scope.deadline));
             Completion::Done(Reply::Touched)
+        }
+
+        fn plan(&mut self, fault: Option<Fault>) {
+            self.note(format!("plan {fault:?}"));
+        }
+
+        fn receipt(&mut self) -> Option<Receipt> {
+            self.note("receipt");
+            Some(Receipt { fault: Fault::NotApplied, applied: Some(false) })
         }
     }
 
@@ -206,15 +247,29 @@ mod tests {
         assert!(backend.capabilities().durable);
         let mut store = at_once(backend.store()).expect("it answers");
         let operation = Operation::Touch { session: "s".into(), expires_at: None };
+        store.plan(Some(Fault::NotApplied));
         let completion = at_once(store.execute(&operation, &Scope::default()));
         assert_eq!(completion, Completion::Done(Reply::Touched));
+        let receipt = Receipt { fault: Fault::NotApplied, applied: Some(false) };
+        assert_eq!(store.receipt(), Some(receipt));
+        assert!(at_once(backend.settle()).expect("it answers").is_empty());
         assert!(at_once(backend.audit(&["s".into()])).expect("it answers").is_empty());
         at_once(backend.reopen()).expect("it answers");
         let error = at_once(backend.remove()).expect_err("it refuses");
         assert_eq!(error.to_string(), "cannot reach here: no");
         assert_eq!(
             *noting.0.lock().expect("nobody panicked"),
-            ["fresh", "store", "execute Touch within 10s", "audit [\"s\"]", "reopen", "remove"]
+            [
+                "fresh",
+                "store",
+                "plan Some(NotApplied)",
+                "execute Touch within 10s",
+                "receipt",
+                "settle",
+                "audit [\"s\"]",
+                "reopen",
+                "remove"
+            ]
         );
     }
 }

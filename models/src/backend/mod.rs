@@ -14,8 +14,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::audit::Audit;
-use crate::{Completion, Id, Operation};
+use crate::audit::{Audit, Finding};
+use crate::{Completion, Fault, Id, Operation, Point, Receipt};
 
 pub use boxed::{BoxedBackend, BoxedNamespaces, BoxedStore};
 
@@ -32,6 +32,13 @@ pub trait Backend: Send + Sync + Sized + 'static {
 
     /// The raw rows of these sessions, read past the store's API.
     fn audit(&self, sessions: &[Id]) -> impl Future<Output = Result<Audit, BackendError>> + Send;
+
+    /// Waits, after faults, until the server is up and nothing that they broke off goes on
+    /// there, and tells what they left behind: open transactions, locks, connections. All
+    /// operations have returned, and no handle is used before [`reopen`](Self::reopen).
+    fn settle(&mut self) -> impl Future<Output = Result<Vec<Finding>, BackendError>> + Send {
+        std::future::ready(Ok(Vec::new()))
+    }
 
     /// Closes the namespace and opens it again. Handles given out before are closed or
     /// useless; after an error the backend is, too.
@@ -59,6 +66,17 @@ pub trait Store: Send + 'static {
         operation: &Operation,
         scope: &Scope<'_>,
     ) -> impl Future<Output = Completion> + Send;
+
+    /// Has the next operation meet this fault. A store alone injects none: those that do
+    /// stand around it.
+    fn plan(&mut self, fault: Option<Fault>) {
+        let _ = fault;
+    }
+
+    /// The receipt for the fault that the last operation met, if one fired.
+    fn receipt(&mut self) -> Option<Receipt> {
+        None
+    }
 }
 
 /// What a store promises beyond the contract; a probe holds it against behaviour.
@@ -113,21 +131,6 @@ impl Future for Reach<'_> {
 pub trait Hook: Send + Sync {
     /// Called at the point; the operation goes on when the future is done.
     fn reached(&self, point: Point) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-}
-
-/// A named moment in the execution of an operation, where a fault can be placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Point {
-    /// Before a connection or lock is acquired.
-    Acquire,
-    /// Before a transaction begins.
-    Begin,
-    /// After the transaction's k-th statement, from 1.
-    Statement(u32),
-    /// Before the commit is sent; from then on the operation is in doubt.
-    BeforeCommit,
-    /// After the effect, before the caller is answered.
-    Reply,
 }
 
 /// Why a namespace could not be opened, audited, closed or removed.

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use stagefault_models::contract::MAX_TIME;
 use stagefault_models::{
     Call, CallState, Cause, CleanedStaging, Completion, CompletionKind, Entry, ExpiredCall,
-    Failure, Fault, Interleaving, Operation, OperationKind, Origin, Promote, Reason, Refusal,
-    Reply, Resolution, Schedule, Snapshot, StagedMark, Status, Value,
+    Failure, Fault, FaultKind, Interleaving, Operation, OperationKind, Origin, Point, Promote,
+    Reason, Refusal, Reply, Resolution, Schedule, Snapshot, StagedMark, Status, Value,
 };
 
 use crate::words::*;
@@ -126,19 +126,54 @@ fn schedule() -> Schedule {
     schedule
 }
 
-/// Every fault, and turns; the faults are told apart by the types.
+/// Every fault, every point, every kind, and turns; the faults are told apart by the types.
 fn concurrent() -> Schedule {
-    let faults = [
+    let injected = [
         None,
         Some(Fault::NotApplied),
         Some(Fault::UnknownBefore),
         Some(Fault::UnknownAfter),
         Some(Fault::UnknownLate { after: 2 }),
     ];
+    let real = points_and_kinds().map(|(point, kind)| Some(Fault::At { point, kind }));
+    let faults = injected.into_iter().chain(real);
     let entry = |(writer, fault)| Entry { fault, ..Entry::new(writer, load()) };
     let mut schedule = Schedule::new((0..).zip(faults).map(entry).collect());
     schedule.interleaving = Some(Interleaving::Turns(vec![0, 1, 0, 4, u32::MAX]));
     schedule
+}
+
+/// Every point, and every kind at one of them.
+fn points_and_kinds() -> impl Iterator<Item = (Point, FaultKind)> {
+    let points = [
+        Point::Acquire,
+        Point::Begin,
+        Point::Statement(2),
+        Point::BeforeCommit,
+        Point::CommitSent,
+        Point::CommitDelivered,
+        Point::MidReply,
+        Point::Reply,
+    ];
+    let kinds = [
+        FaultKind::Terminate,
+        FaultKind::CallerGone,
+        FaultKind::Reset,
+        FaultKind::Close,
+        FaultKind::BlackHole,
+        FaultKind::Delay,
+        FaultKind::Truncate,
+        FaultKind::Trickle,
+        FaultKind::ServerKill,
+        FaultKind::ServerStop,
+        FaultKind::LockTimeout,
+        FaultKind::StatementTimeout,
+        FaultKind::IdleTimeout,
+        FaultKind::Serialization,
+        FaultKind::Deadlock,
+        FaultKind::DiskFull,
+    ];
+    points.into_iter().cycle().zip(kinds)
 }
 
 fn completions() -> Vec<Completion> {

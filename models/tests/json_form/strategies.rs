@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use stagefault_models::{
     Call, CallState, Cause, Change, CleanedStaging, Completion, Entry, ExpiredCall, Failure, Fault,
-    History, Id, Interleaving, Message, Operation, Origin, Promote, Reason, Recorded, Refusal,
-    Reply, Resolution, Returned, Schedule, Snapshot, Stage, StagedMark, Status, Value,
+    FaultKind, History, Id, Interleaving, Message, Operation, Origin, Point, Promote, Reason,
+    Recorded, Refusal, Reply, Resolution, Returned, Schedule, Snapshot, Stage, StagedMark, Status,
+    Value,
 };
 
 /// Any characters, control characters and those past U+FFFF among them.
@@ -278,6 +279,29 @@ fn fault() -> impl Strategy<Value = Fault> {
         Just(Fault::UnknownBefore),
         Just(Fault::UnknownAfter),
         any::<u32>().prop_map(|after| Fault::UnknownLate { after }),
+        (point(), kind()).prop_map(|(point, kind)| Fault::At { point, kind }),
+    ]
+}
+
+fn point() -> impl Strategy<Value = Point> {
+    prop_oneof![
+        Just(Point::Acquire),
+        Just(Point::Begin),
+        any::<u32>().prop_map(Point::Statement),
+        Just(Point::BeforeCommit),
+        Just(Point::CommitSent),
+        Just(Point::CommitDelivered),
+        Just(Point::MidReply),
+        Just(Point::Reply),
+    ]
+}
+
+fn kind() -> impl Strategy<Value = FaultKind> {
+    prop_oneof![
+        Just(FaultKind::Terminate),
+        Just(FaultKind::CallerGone),
+        Just(FaultKind::Truncate),
+        Just(FaultKind::ServerKill),
     ]
 }
 

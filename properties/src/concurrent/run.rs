@@ -13,8 +13,8 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use stagefault_chaos::injecting::InjectingStore;
 use stagefault_models::{
-    Completion, Entry, Fault, History, Hook, Interleaving, Operation, Recorded, Returned, Schedule,
-    Scope, Store, StoreModel,
+    Completion, Entry, Fault, History, Hook, Interleaving, Operation, Receipt, Recorded, Returned,
+    Schedule, Scope, Store, StoreModel,
 };
 
 use super::learn::learn;
@@ -33,7 +33,7 @@ pub(super) struct Ended<S> {
 pub(super) struct Answered<S> {
     store: InjectingStore<S>,
     completion: Completion,
-    receipt: Option<Fault>,
+    receipt: Option<Receipt>,
 }
 
 /// Why an operation never answered.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
-use stagefault_models::{CompletionKind, Fault, OperationKind};
+use stagefault_models::{CompletionKind, Fault, OperationKind, Receipt};
 
 use crate::tally::Tally;
 
@@ -46,12 +46,12 @@ impl Tallies {
         &mut self,
         operation: OperationKind,
         completion: CompletionKind,
-        receipt: Option<Fault>,
+        receipt: Option<Receipt>,
         since: Option<Instant>,
     ) {
         self.completions.count(operation, completion);
-        match receipt {
-            None => {}
+        match receipt.map(|receipt| receipt.fault) {
+            None | Some(Fault::At { .. }) => {}
             Some(Fault::NotApplied) => self.faults.not_applied += 1,
             Some(Fault::UnknownBefore) => self.faults.unknown_before += 1,
             Some(Fault::UnknownAfter) => self.faults.unknown_after += 1,
@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn what_was_counted_is_read_back_as_it_was_and_adds_up() {
         let mut tallies = Tallies::default();
-        let (took, late) = (Instant::now(), Some(Fault::UnknownLate { after: 2 }));
+        let fault = Fault::UnknownLate { after: 2 };
+        let (took, late) = (Instant::now(), Some(Receipt { fault, applied: None }));
         tallies.count(OperationKind::Load, CompletionKind::Done, None, Some(took));
         tallies.count(OperationKind::Promote, CompletionKind::Unknown, late, None);
         let text = serde_json::to_string(&tallies).expect("its keys are strings");
