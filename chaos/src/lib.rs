@@ -1,10 +1,12 @@
 //! Faults for the stores under test, and the servers that they are injected into.
 //!
 //! - [`injecting`]: a backend between a writer and its store, whose answers fail as planned.
+//! - [`proxy`]: between a writer and PostgreSQL, it cuts exactly where it is told to.
 //! - [`servers`]: throw-away servers, from the binaries on this machine, that end with the
 //!   process that started them.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may fail by panic"))]
 
 pub mod injecting;
+pub mod proxy;
 pub mod servers;
