@@ -72,7 +72,8 @@ pub struct WireReceipt {
     pub statements: u32,
     /// What became of the commit.
     pub commit: Commit,
-    /// What the server answered to the last commit, if its answer reached the line.
+    /// What the server answered to the last commit, or to the statement after which the fault
+    /// fired, if that reached the line.
     pub answer: Option<Answer>,
 }
 

@@ -63,6 +63,8 @@ pub(super) struct Session {
     copies: bool,
     /// The answers that are still to come, in order.
     expected: VecDeque<Expected>,
+    /// What came of a request that no Sync has ended yet.
+    last_result: Option<Answer>,
     /// What has come of an answer that a fault is to meet.
     answer: BytesMut,
     holds: bool,
@@ -401,7 +403,14 @@ impl Session {
 
     fn answer_is_whole(&mut self, faults: &mut Faults, steps: &mut Vec<Step>) {
         let meets = self.gathers_answer(faults);
-        let Some(next) = self.expected.pop_front() else { return };
+        let Some(mut next) = self.expected.pop_front() else { return };
+        // The result of what a Sync commits may have come when the client asked for it.
+        let earlier = self.last_result.take();
+        if next.until == Until::Ready {
+            next.answer = next.answer.or(earlier);
+        } else {
+            self.last_result.clone_from(&next.answer);
+        }
         if next.commits {
             faults.answered(next.operation, next.answer.as_ref());
         }
@@ -427,3 +436,6 @@ fn pass(steps: &mut Vec<Step>, bytes: Bytes, faults: &Faults) {
         steps.push(if faults.trickles() { Step::Trickle(bytes) } else { Step::Pass(bytes) });
     }
 }
+
+#[cfg(test)]
+mod tests;

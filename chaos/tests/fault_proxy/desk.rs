@@ -31,14 +31,16 @@ pub fn socket() -> Upstream {
     Upstream::Unix(SERVER.socket_dir().join(format!(".s.PGSQL.{}", SERVER.port())))
 }
 
-fn options() -> PgConnectOptions {
-    SERVER.url().parse().unwrap()
+/// Connects to the server through a line.
+pub async fn connect(line: &Line) -> PgConnection {
+    connect_to(&SERVER, line).await.unwrap()
 }
 
-/// Connects through a line. The server has no TLS, and refuses it when asked.
-pub async fn connect(line: &Line) -> PgConnection {
-    let options = options().port(line.port()).ssl_mode(PgSslMode::Prefer);
-    PgConnection::connect_with(&options).await.unwrap()
+/// The same to another server. It has no TLS, and refuses it when asked.
+pub async fn connect_to(server: &PostgresServer, line: &Line) -> sqlx::Result<PgConnection> {
+    let options: PgConnectOptions = server.url().parse()?;
+    let options = options.port(line.port()).ssl_mode(PgSslMode::Prefer);
+    PgConnection::connect_with(&options).await
 }
 
 /// Asks until the answer is yes.
@@ -52,7 +54,7 @@ pub async fn becomes(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 
 impl Desk {
     pub async fn new(table: &str) -> Self {
-        let mut control = PgConnection::connect_with(&options()).await.unwrap();
+        let mut control = PgConnection::connect(&SERVER.url()).await.unwrap();
         let create = format!("CREATE TABLE {table} (body text)");
         query(AssertSqlSafe(create)).execute(&mut control).await.unwrap();
         Desk { table: table.to_owned(), control }
@@ -61,6 +63,12 @@ impl Desk {
     /// A statement that writes a row; it takes the body.
     pub fn insert(&self) -> AssertSqlSafe<String> {
         AssertSqlSafe(format!("INSERT INTO {} VALUES ($1)", self.table))
+    }
+
+    /// Removes all rows.
+    pub async fn clear(&mut self) {
+        let delete = AssertSqlSafe(format!("DELETE FROM {}", self.table));
+        query(delete).execute(&mut self.control).await.unwrap();
     }
 
     /// How many rows there are.

@@ -4,5 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 mod commits;
+mod cuts;
 mod desk;
+mod held;
 mod passes;
+mod places;

@@ -14,7 +14,7 @@ pub mod frontend;
 pub mod sql;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use backend::{Backend, BackendParser, TransactionStatus};
 pub use frontend::{Frontend, FrontendParser};
