@@ -124,6 +124,11 @@ impl Schedule {
         self.interleaving.is_some() || self.operations.iter().any(|entry| entry.fault.is_some())
     }
 
+    /// Whether it takes a store that is set up for faults that are done for real.
+    pub fn has_real_faults(&self) -> bool {
+        self.operations.iter().filter_map(|entry| entry.fault).any(|fault| fault.is_real())
+    }
+
     /// A schedule of these operations, all sent by writer 0.
     pub fn of_one_writer(operations: impl IntoIterator<Item = Operation>) -> Self {
         let entry = |operation| Entry::new(0, operation);

@@ -52,7 +52,7 @@ fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Err
             let ran = Instant::now();
             let judgement = judge(&episode, within(Duration::from_secs(60), 1 << 30));
             judging += ran.elapsed();
-            let Judgement::Holds = judgement else {
+            let Judgement::Holds { .. } = judgement else {
                 return Err(format!("episode {episodes}: {judgement:?}").into());
             };
             episodes += 1;

@@ -2,7 +2,7 @@
 //! shrunk.
 //!
 //! - [`generator`]: operations that follow the model's state, drawn from any [`choices`].
-//! - [`profile`]: what a schedule is made of, as data.
+//! - [`profile`]: what a schedule is made of, as data; [`faults`]: what is made to fail for real.
 //! - [`sequential`]: the lane that holds a store against the model, operation by operation.
 //! - [`concurrent`]: the lane of several writers at once, whose histories are checked.
 //! - [`replay`]: a schedule again, on the lane that it is for.
@@ -13,6 +13,7 @@
 pub mod catalogue;
 pub mod choices;
 pub mod concurrent;
+pub mod faults;
 pub mod generator;
 pub mod profile;
 pub mod replay;

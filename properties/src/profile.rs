@@ -3,6 +3,8 @@
 //! A profile is data, so that a lane names one instead of setting a dozen flags, and a
 //! reader sees side by side what each puts its weight on.
 
+use std::time::Duration;
+
 use stagefault_models::OperationKind;
 
 /// A mixture of operations and names.
@@ -41,6 +43,13 @@ pub struct Profile {
     pub messages: u32,
     /// Out of a thousand operations, how many the concurrent lane makes fail.
     pub faults: u32,
+    /// Out of a thousand operations, how many meet a fault that is done for real, where
+    /// the store is set up for that.
+    pub real: u32,
+    /// Out of four episodes, in how many none does.
+    pub calm: u32,
+    /// How long an operation may take; a connection that is silent costs all of it.
+    pub deadline: Duration,
     /// Whether episodes may go without some of the operations; not where it takes all of
     /// them to show what the profile is for.
     pub swarm: bool,
@@ -52,11 +61,19 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
+    /// The profile of the chaos lane, when none is named.
+    pub fn chaos() -> &'static Profile {
+        Profile::from_name("chaos").expect("it is in the table")
+    }
+
     /// The profile that lanes use when none is named.
     pub fn standard() -> &'static Profile {
         &PROFILES[0]
     }
 }
+
+/// How long an operation may take that a fault is done to.
+pub const DEADLINE_UNDER_FAULTS: Duration = Duration::from_millis(1_500);
 
 /// What most profiles have in common.
 const COMMON: Profile = Profile {
@@ -76,6 +93,9 @@ const COMMON: Profile = Profile {
     overdue: 0,
     messages: 100,
     faults: 0,
+    real: 0,
+    calm: 0,
+    deadline: Duration::from_secs(10),
     swarm: true,
 };
 
@@ -110,6 +130,8 @@ pub static PROFILES: &[Profile] = &[
     Profile { name: "contended",    about: "many writers on few sessions", weights: [3, 1, 5, 3, 5, 16, 3, 16, 8, 5, 5, 5, 8, 8, 10, 5, 5], operations: 120, writers: 8, sessions: 2, names: 3, expiry: 150, messages: 24, faults: 20, ..COMMON },
     Profile { name: "crowded",      about: "the same, all on one session", weights: [3, 1, 5, 3, 5, 16, 3, 16, 8, 5, 5, 5, 8, 8, 10, 5, 5], operations: 60, writers: 8, sessions: 1, names: 2, expiry: 40, messages: 6, faults: 10, ..COMMON },
     Profile { name: "swept",        about: "many writers, and sweeps among them", weights: [8, 0, 16, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 40, 8, 16, 12], operations: 160, writers: 8, sessions: 4, names: 24, expiring: 3, expiry: 30, due: 10, overdue: 30, faults: 10, swarm: false, ..COMMON },
+    Profile { name: "chaos",        about: "everything, while connections and servers break", weights: [3, 1, 4, 2, 3, 16, 3, 24, 10, 5, 4, 3, 3, 8, 8, 4, 3], operations: 60, writers: 4, sessions: 2, names: 4, messages: 40, faults: 10, real: 150, calm: 1, deadline: DEADLINE_UNDER_FAULTS, ..COMMON },
+    Profile { name: "commits",      about: "promotes, while connections and servers break", weights: [3, 1, 4, 2, 0, 16, 2, 60, 4, 0, 0, 0, 0, 0, 0, 0, 2], operations: 60, writers: 4, sessions: 2, names: 4, messages: 60, real: 200, deadline: DEADLINE_UNDER_FAULTS, swarm: false, ..COMMON },
 ];
 
 #[cfg(test)]

@@ -42,11 +42,11 @@ pub async fn replay<N: Namespaces>(
     for _ in 0..REPLAYS {
         let episode = replayer.replay(schedule).await?;
         match judge(&episode, within(TIME, BYTES)) {
-            Judgement::Holds if episode.is_certain => {
+            Judgement::Holds { .. } if episode.is_certain => {
                 held = Held::Certainly;
                 break;
             }
-            Judgement::Holds => {}
+            Judgement::Holds { .. } => {}
             Judgement::Violation(violation) => return Err(EpisodeError::Violation(violation)),
             Judgement::Undecided(why) => return Err(EpisodeError::Undecided(why)),
         }

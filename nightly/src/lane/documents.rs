@@ -174,7 +174,7 @@ impl FailureDocument {
 /// The signature of a judgement, if it is not that the episode holds.
 pub fn signature(judgement: &Judgement, kind: Kind) -> Option<Signature> {
     match judgement {
-        Judgement::Holds => None,
+        Judgement::Holds { .. } => None,
         Judgement::Undecided(_) => {
             Some(Signature { kind: Kind::Undecided, invariant: None, operation: None })
         }

@@ -133,6 +133,7 @@ impl<'a> Episodes<'a> {
         }
         self.pending.episodes += 1;
         self.pending.counted.add(&self.lane.take_tallies());
+        self.pending.counted.fired.count(&episode, &judgement);
         match signature(&judgement, kind_of(&episode, &judgement)) {
             None => Ok(Ok(())),
             Some(signature) => {

@@ -102,7 +102,7 @@ impl<'a> Failures<'a> {
             replay: String::new(),
         };
         match judgement {
-            Judgement::Holds => {}
+            Judgement::Holds { .. } => {}
             Judgement::Undecided(why) => document.explanation.push(why.clone()),
             Judgement::Violation(violation) => {
                 document.invariant = Some(violation.invariant);
@@ -193,6 +193,7 @@ pub fn kind_of(episode: &Episode, judgement: &Judgement) -> Kind {
         (_, Judgement::Undecided(_)) => Kind::Undecided,
         (End::Stopped(_, Stopped::Hung), _) => Kind::Hang,
         (End::Stopped(_, Stopped::Panicked(_)), _) => Kind::Panic,
+        (End::Stopped(_, Stopped::Failed(_)), _) => Kind::Failing,
         (End::Whole(_), Judgement::Violation(violation)) if violation.operation.is_none() => {
             Kind::Rows
         }

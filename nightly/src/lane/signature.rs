@@ -33,6 +33,8 @@ pub enum Kind {
     Panic,
     /// The store did not answer.
     Hang,
+    /// It went on failing when all faults had healed.
+    Failing,
     /// The checker used up its time or memory.
     Undecided,
 }
@@ -56,6 +58,7 @@ impl fmt::Display for Kind {
             Kind::Rows => "rows",
             Kind::Panic => "panic",
             Kind::Hang => "hang",
+            Kind::Failing => "failing",
             Kind::Undecided => "undecided",
         })
     }

@@ -26,6 +26,8 @@ pub struct Aftermath {
     pub rows: Audit,
     /// The raw rows after the sessions were deleted.
     pub left: Audit,
+    /// What faults had left on the server, when they had healed.
+    pub left_behind: Vec<Finding>,
 }
 
 /// Why the end could not be reached.
@@ -44,6 +46,30 @@ impl<E: Into<EpisodeError>> From<E> for Cut {
     fn from(error: E) -> Self {
         Cut::Trouble(error.into())
     }
+}
+
+/// How often a writer may fail to read when all faults have healed: it may find out only
+/// by that that its connection is gone.
+const TRIES: u32 = 2;
+
+/// All faults have healed, and so every writer goes on with the handle that it has.
+pub(super) async fn all_go_on<S: Store>(run: &mut Run<'_, S, impl Source>) -> Result<(), Cut> {
+    let named = run.model.sessions().map(|(id, _)| id).find(|id| id.is_valid());
+    let Some(session) = named.cloned() else { return Ok(()) };
+    for writer in 0..run.stores.len() as u32 {
+        for number in 1..=TRIES {
+            let index = run.history.operations.len();
+            let load = Operation::Load { session: session.clone() };
+            match run.alone(writer, load).await? {
+                Completion::Done(_) | Completion::Refused(_) => break,
+                Completion::NotApplied(_) | Completion::Unknown(_) if number < TRIES => {}
+                Completion::NotApplied(failure) | Completion::Unknown(failure) => {
+                    return Err(Cut::Stopped(index, Stopped::Failed(failure)));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads, audits and deletes everything. Nothing is open any more.
@@ -93,9 +119,14 @@ async fn answered<S: Store>(
     operation: Operation,
 ) -> Result<Result<Reply, Refusal>, Cut> {
     let kind = operation.kind();
-    match run.alone(operation).await? {
+    let index = run.history.operations.len();
+    match run.alone(0, operation).await? {
         Completion::Done(reply) => Ok(Ok(reply)),
         Completion::Refused(refusal) => Ok(Err(refusal)),
+        // Where something was broken on purpose, nobody else is to blame.
+        Completion::NotApplied(failure) | Completion::Unknown(failure) if run.was_tormented() => {
+            Err(Cut::Stopped(index, Stopped::Failed(failure)))
+        }
         Completion::NotApplied(failure) | Completion::Unknown(failure) => {
             Err(EpisodeError::Failed { operation: kind, failure }.into())
         }

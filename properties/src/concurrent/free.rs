@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use stagefault_models::{Scope, Store};
+use stagefault_models::Store;
 
 use super::run::{Ended, Execution, Run, Stopped};
 use super::source::Source;
@@ -24,7 +24,7 @@ pub(super) async fn run<S: Store>(
         while run.can_call() {
             let index = run.history.operations.len();
             let Some(execution) = run.call(None) else { break };
-            open.push(limited(index, execution));
+            open.push(limited(index, execution, run.deadline));
         }
         match open.next().await {
             Some(ended) => run.back(ended)?,
@@ -34,9 +34,12 @@ pub(super) async fn run<S: Store>(
 }
 
 /// The store keeps the deadline itself; this only finds out when it does not.
-pub(super) async fn limited<S>(index: usize, execution: Execution<S>) -> Ended<S> {
-    let limit = Scope::default().deadline + GRACE;
-    match tokio::time::timeout(limit, execution).await {
+pub(super) async fn limited<S>(
+    index: usize,
+    execution: Execution<S>,
+    deadline: Duration,
+) -> Ended<S> {
+    match tokio::time::timeout(deadline + GRACE, execution).await {
         Ok(ended) => ended,
         Err(_) => Ended { index, outcome: Err(Stopped::Hung) },
     }

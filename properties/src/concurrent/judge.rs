@@ -4,6 +4,8 @@
 //! It needs nothing but what was recorded, so it can be done later, or on another thread.
 //! What no order explains is given the name of the invariant that it breaks.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -11,7 +13,8 @@ use stagefault_models::audit::Finding;
 use stagefault_models::checker::sessions::Explanation;
 use stagefault_models::checker::{Spent, Verdict, check_history};
 use stagefault_models::{
-    Completion, Invariant, Operation, OperationKind, Refusal, Reply, Snapshot,
+    Completion, Fault, History, Invariant, Operation, OperationKind, Point, Receipt, Refusal,
+    Reply, Returned, Snapshot,
 };
 
 use super::{End, Episode, Stopped};
@@ -21,7 +24,11 @@ use crate::violation::Violation;
 #[derive(Clone, Debug)]
 pub enum Judgement {
     /// It holds.
-    Holds,
+    Holds {
+        /// The operations in doubt that the order found takes to have happened, by their
+        /// places in the history.
+        happened: BTreeSet<usize>,
+    },
     /// The store broke the contract.
     Violation(Box<Violation>),
     /// The budget was used up before either was found, for this reason.
@@ -33,7 +40,7 @@ impl Judgement {
     pub fn violation(self) -> Option<Violation> {
         match self {
             Judgement::Violation(violation) => Some(*violation),
-            Judgement::Holds | Judgement::Undecided(_) => None,
+            Judgement::Holds { .. } | Judgement::Undecided(_) => None,
         }
     }
 }
@@ -56,21 +63,34 @@ pub fn judge(episode: &Episode, budget: impl FnMut(&Spent) -> ControlFlow<String
         End::Whole(aftermath) => aftermath,
         End::Stopped(index, stopped) => return violation(no_answer(episode, *index, stopped)),
     };
-    let undecided = match check_history(&episode.history, budget) {
-        Verdict::Linearizable { .. } => None,
+    if let Some(found) = untrue(episode) {
+        return violation(found);
+    }
+    let history = with_receipts(episode);
+    let order = match check_history(&history, budget) {
+        Verdict::Linearizable { happened } => Ok(happened),
         Verdict::Violation(found) => {
-            let explanation = Explanation { history: &episode.history, violation: &found };
+            let explanation = Explanation { history: &history, violation: &found };
             let explanation = explanation.to_string().lines().map(str::to_owned).collect();
             return violation(without_order(episode, found.stuck, &found.expected, explanation));
         }
-        Verdict::Undecided(undecided) => Some(undecided.why),
+        Verdict::Undecided(undecided) => Err(undecided.why),
     };
+    if !aftermath.left_behind.is_empty() {
+        return violation(left_behind(&aftermath.left_behind));
+    }
     // What is read and what the rows are can be held against each other in any case.
-    match (aftermath.findings(&episode.history), undecided) {
-        (findings, None) if findings.is_empty() => Judgement::Holds,
-        (findings, Some(why)) if findings.is_empty() => Judgement::Undecided(why),
+    match (aftermath.findings(&episode.history), order) {
+        (findings, Ok(happened)) if findings.is_empty() => Judgement::Holds { happened },
+        (findings, Err(why)) if findings.is_empty() => Judgement::Undecided(why),
         (findings, _) => violation(wrong_rows(&findings)),
     }
+}
+
+/// What faults left on the server.
+fn left_behind(findings: &[Finding]) -> Violation {
+    let explain = |finding: &Finding| format!("left by the faults: {}", finding.text);
+    Violation { explanation: findings.iter().map(explain).collect(), ..wrong_rows(findings) }
 }
 
 fn violation(violation: Violation) -> Judgement {
@@ -82,6 +102,7 @@ fn no_answer(episode: &Episode, index: usize, stopped: &Stopped) -> Violation {
     let what = match stopped {
         Stopped::Hung => "did not answer by its deadline, nor long after".to_owned(),
         Stopped::Panicked(text) => format!("panicked: {text}"),
+        Stopped::Failed(failure) => format!("did not work after all faults had healed: {failure}"),
     };
     Violation {
         invariant: Invariant::Liveness,
@@ -89,6 +110,51 @@ fn no_answer(episode: &Episode, index: usize, stopped: &Stopped) -> Violation {
         operation: Some(operation.kind()),
         explanation: vec![format!("the store {what}"), format!("{operation:?}")],
     }
+}
+
+/// What a writer was told against the receipt of its fault.
+///
+/// Only of the points from which on an operation has nothing to do but to commit, for
+/// before them one may turn out to have nothing to commit.
+fn untrue(episode: &Episode) -> Option<Violation> {
+    let operations = episode.history.operations.iter().zip(&episode.receipts);
+    for (index, (recorded, receipt)) in operations.enumerate() {
+        let Some(Receipt { fault: Fault::At { point, kind }, applied: Some(applied) }) = receipt
+        else {
+            continue;
+        };
+        let Some(returned) = &recorded.returned else { continue };
+        let what = match (&returned.completion, applied) {
+            (Completion::Done(_), false) if *point >= Point::CommitSent => "was not applied",
+            (Completion::NotApplied(_), true) if *point >= Point::CommitSent => "was applied",
+            _ => continue,
+        };
+        let explanation = vec![
+            format!("the operation {what}, says the receipt of its fault ({kind:?} at {point:?})"),
+            format!("{:?}", recorded.operation),
+            format!("seen: {:?}", returned.completion),
+        ];
+        let (index, operation) = (place(episode, index), Some(recorded.operation.kind()));
+        return Some(Violation { invariant: Invariant::Truth, index, operation, explanation });
+    }
+    None
+}
+
+/// The history, in which what was in doubt and certainly had no effect is told so.
+fn with_receipts(episode: &Episode) -> Cow<'_, History> {
+    let mut history = Cow::Borrowed(&episode.history);
+    for (index, receipt) in episode.receipts.iter().enumerate() {
+        // What is only said to have failed is left in doubt, to try the checker.
+        let Some(Receipt { fault: Fault::At { .. }, applied: Some(false) }) = receipt else {
+            continue;
+        };
+        let returned = &episode.history.operations[index].returned;
+        if let Some(Returned { at, completion: Completion::Unknown(failure) }) = returned {
+            let completion = Completion::NotApplied(failure.clone());
+            history.to_mut().operations[index].returned = Some(Returned { at: *at, completion });
+        }
+    }
+    history
 }
 
 /// The place in the schedule; what is read and deleted at the end has none.

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use stagefault_models::{Interleaving, Namespaces, Schedule};
+use stagefault_models::{Interleaving, Namespaces, Schedule, Scope};
 
 use super::source::Generated;
 use super::{Concurrent, End, Episode, Overlap, Tallies, judge, within};
 use crate::choices::Choices;
+use crate::faults::{Planner, Possible};
 use crate::generator::Generator;
-use crate::profile::Profile;
+use crate::profile::{DEADLINE_UNDER_FAULTS, Profile};
 use crate::sequential::Replayed;
 use crate::violation::{EpisodeError, Violation};
 
@@ -37,6 +38,7 @@ pub struct Lane<'n, N: Namespaces> {
     namespaces: &'n N,
     plan: Plan,
     generator: Generator,
+    planner: Option<Planner>,
     concurrent: Option<Concurrent<N::Backend>>,
     tallies: Tallies,
 }
@@ -45,7 +47,16 @@ impl<'n, N: Namespaces> Lane<'n, N> {
     /// A lane on these namespaces; nothing is opened yet.
     pub fn new(namespaces: &'n N, plan: Plan) -> Self {
         let generator = Generator::new(plan.profile);
-        Lane { namespaces, plan, generator, concurrent: None, tallies: Tallies::default() }
+        let (concurrent, tallies) = (None, Tallies::default());
+        Lane { namespaces, plan, generator, planner: None, concurrent, tallies }
+    }
+
+    /// Plans these faults, as often as the profile has them. The namespaces' backends are
+    /// set up to do them.
+    #[must_use]
+    pub fn with_faults(mut self, possible: &[Possible]) -> Self {
+        self.planner = Planner::of(possible);
+        self
     }
 
     /// What was counted since this was asked last.
@@ -66,11 +77,15 @@ impl<'n, N: Namespaces> Lane<'n, N> {
         if self.plan.swarm {
             self.generator.switch_some_off(&mut choices);
         }
+        let profile = self.plan.profile;
+        // Not asked where there is nothing to plan, so that the choices stay the same.
+        let planner = self.planner.as_ref().filter(|_| !choices.chance(profile.calm, 4));
         let mut source = Generated {
             generator: &mut self.generator,
             choices,
-            remaining: self.plan.profile.operations.into(),
-            faults: self.plan.profile.faults,
+            remaining: profile.operations.into(),
+            faults: profile.faults,
+            real: planner.map(|planner| (profile.real, planner)),
         };
         let overlap = if self.plan.by_turns { Overlap::Random(&mut turns) } else { Overlap::Free };
         // Taken, so that a backend in trouble is not used again.
@@ -78,7 +93,8 @@ impl<'n, N: Namespaces> Lane<'n, N> {
             Some(concurrent) => concurrent,
             None => Concurrent::open(self.namespaces.fresh().await?, self.plan.writers).await?,
         };
-        let episode = concurrent.episode(&mut source, overlap, &mut self.tallies).await?;
+        let episode =
+            concurrent.episode(&mut source, overlap, profile.deadline, &mut self.tallies).await?;
         if let End::Whole(_) = episode.end {
             self.concurrent = Some(concurrent);
         }
@@ -138,11 +154,16 @@ impl<'n, N: Namespaces> Replayer<'n, N> {
         };
         let mut source = Replayed::new(schedule);
         let mut tallies = Tallies::default();
-        let mut episode = concurrent.episode(&mut source, overlap, &mut tallies).await?;
+        let deadline = match schedule.has_real_faults() {
+            true => DEADLINE_UNDER_FAULTS,
+            false => Scope::default().deadline,
+        };
+        let episode = concurrent.episode(&mut source, overlap, deadline, &mut tallies);
+        let mut episode = episode.await?;
         episode.schedule.origin.clone_from(&schedule.origin);
         self.is_certain = episode.is_certain;
         if let End::Whole(aftermath) = &episode.end {
-            if aftermath.left.is_empty() {
+            if aftermath.left.is_empty() && aftermath.left_behind.is_empty() {
                 self.open = Some(concurrent);
             } else {
                 concurrent.remove().await?;

@@ -6,7 +6,8 @@
 //! operation open. What overlaps is decided by turns on one thread, so that it replays
 //! with certainty (a store in memory), or by the store and the system (any other).
 //! When the operations are over, what is late is let in, everything is read, the raw
-//! rows are audited and the sessions deleted.
+//! rows are audited and the sessions deleted. Where faults were done for real, it is waited
+//! before until they have healed, and looked at what they left behind.
 //!
 //! What came of it is an [`Episode`], complete before anybody judges it: a lane can
 //! write it down first. [`judge`] then holds the history against the contract.
@@ -15,6 +16,7 @@
 //! [`replay`] runs a schedule's episode again.
 
 mod ending;
+mod fired;
 mod free;
 mod judge;
 mod lane;
@@ -25,14 +27,17 @@ mod tally;
 mod turns;
 
 use stagefault_chaos::injecting::{Injecting, InjectingStore};
-use stagefault_models::{Backend, BackendError, History, Schedule};
+use stagefault_models::{Backend, BackendError, History, Receipt, Schedule, Scope};
+
+use std::time::Duration;
 
 use crate::choices::Choices;
 use crate::violation::EpisodeError;
-use ending::{Cut, end};
+use ending::{Cut, all_go_on, end};
 use run::Run;
 
 pub use ending::Aftermath;
+pub use fired::{Counts, Fired, Tried};
 pub use judge::{Judgement, judge, within};
 pub use lane::{Lane, Plan, Replayer, replay};
 pub use run::Stopped;
@@ -64,6 +69,8 @@ pub struct Episode {
     /// What came of them; the first ones are those of the schedule, in the same places,
     /// and then come the reads and deletions at the end.
     pub history: History,
+    /// The receipts of the faults that fired, in the places of the history.
+    pub receipts: Vec<Option<Receipt>>,
     /// How it ended.
     pub end: End,
     /// Whether turns decided all that happened, so that a replay is the same.
@@ -107,7 +114,7 @@ impl<B: Backend> Concurrent<B> {
         self.backend.remove().await
     }
 
-    /// Runs one episode. A panic or a hang of the store ends it; do not use the backend any
+    /// Runs one episode, each operation within this deadline. A panic or a hang of the store ends it; do not use the backend any
     /// further then.
     ///
     /// # Errors
@@ -116,11 +123,12 @@ impl<B: Backend> Concurrent<B> {
         &mut self,
         source: &mut impl Source,
         overlap: Overlap<'_, C>,
+        deadline: Duration,
         tallies: &mut Tallies,
     ) -> Result<Episode, EpisodeError> {
         let by_turns = !matches!(overlap, Overlap::Free);
         let stores = std::mem::take(&mut self.stores);
-        let mut run = Run::new(stores, source, tallies, !by_turns);
+        let mut run = Run::new(stores, source, tallies, !by_turns, deadline);
         let ran = match overlap {
             Overlap::Free => free::run(&mut run).await,
             Overlap::Random(choices) => turns::run(&mut run, turns::Random::new(choices)).await,
@@ -136,20 +144,28 @@ impl<B: Backend> Concurrent<B> {
             Err(Cut::Stopped(index, stopped)) => End::Stopped(index, stopped),
             Err(Cut::Trouble(error)) => return Err(error),
         };
-        let Run { history, stores, passed_over, .. } = run;
+        let Run { history, receipts, stores, passed_over, .. } = run;
         self.stores = stores.into_iter().flatten().collect();
-        Ok(Episode { schedule, history, end, is_certain: by_turns && !passed_over })
+        Ok(Episode { schedule, history, receipts, end, is_certain: by_turns && !passed_over })
     }
 
     async fn end(&mut self, run: &mut Run<'_, B::Store, impl Source>) -> Result<Aftermath, Cut> {
-        if run.in_doubt {
+        let (tormented, mut left_behind) = (run.was_tormented(), Vec::new());
+        if tormented {
+            left_behind = self.backend.settle().await?;
+            // What broke has healed, so that nothing from now on is to be cut short.
+            run.deadline = Scope::default().deadline;
+            all_go_on(run).await?;
+        }
+        if tormented || run.in_doubt {
             // Nobody can tell what a broken connection is still at; a closed one is done.
             run.stores.clear();
             self.backend.reopen().await?;
             self.open_stores().await?;
             run.stores = self.stores.drain(..).map(Some).collect();
         }
-        end(run, &self.backend).await
+        let aftermath = end(run, &self.backend).await?;
+        Ok(Aftermath { left_behind, ..aftermath })
     }
 }
 

@@ -8,13 +8,13 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use stagefault_chaos::injecting::InjectingStore;
 use stagefault_models::{
-    Completion, Entry, Fault, History, Hook, Interleaving, Operation, Receipt, Recorded, Returned,
-    Schedule, Scope, Store, StoreModel,
+    Completion, Entry, Failure, Fault, History, Hook, Interleaving, Operation, Receipt, Recorded,
+    Returned, Schedule, Scope, Store, StoreModel,
 };
 
 use super::learn::learn;
@@ -43,6 +43,8 @@ pub enum Stopped {
     Panicked(String),
     /// The store did not answer by the outer limit.
     Hung,
+    /// All faults had healed, and the store still could not execute it, for this reason.
+    Failed(Failure),
 }
 
 /// An episode as it runs.
@@ -55,11 +57,15 @@ pub(super) struct Run<'a, S, Q> {
     pub history: History,
     /// The faults that were planned, in the places of the history.
     pub faults: Vec<Option<Fault>>,
+    /// The receipts of those that fired, in the same places.
+    pub receipts: Vec<Option<Receipt>>,
     /// The turns that were taken, if turns are what the interleaving is made of.
     pub turns: Vec<u32>,
     /// When each open operation was called, by its writer, if anybody wants to know.
     since: Option<Vec<Option<Instant>>>,
     clock: u64,
+    /// How long an operation may take.
+    pub deadline: Duration,
     /// The handles of the writers that are free.
     pub stores: Vec<Option<InjectingStore<S>>>,
     /// The next operation, while its writer is not free.
@@ -76,6 +82,7 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         source: &'a mut Q,
         tallies: &'a mut Tallies,
         timed: bool,
+        deadline: Duration,
     ) -> Self {
         Run {
             source,
@@ -83,9 +90,11 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
             model: StoreModel::default(),
             history: History::default(),
             faults: Vec::new(),
+            receipts: Vec::new(),
             turns: Vec::new(),
             since: timed.then(|| vec![None; stores.len()]),
             clock: 0,
+            deadline,
             stores: stores.into_iter().map(Some).collect(),
             waiting: None,
             in_doubt: false,
@@ -118,12 +127,14 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         let index = self.history.operations.len();
         store.plan(fault);
         self.faults.push(fault);
+        self.receipts.push(None);
         self.record_call(seat as u32, operation.clone());
         if let Some(since) = &mut self.since {
             since[seat] = Some(Instant::now());
         }
+        let deadline = self.deadline;
         let execution = async move {
-            let scope = Scope { hook: hook.as_deref(), ..Scope::default() };
+            let scope = Scope { hook: hook.as_deref(), deadline };
             let completion = store.execute(&operation, &scope).await;
             let receipt = store.receipt();
             Answered { store, completion, receipt }
@@ -150,6 +161,7 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         self.tallies.count(operation.kind(), completion.kind(), receipt, took);
         learn(&mut self.model, operation, &completion);
         self.in_doubt |= matches!(completion, Completion::Unknown(_)) && receipt.is_none();
+        self.receipts[index] = receipt;
         self.history.operations[index].returned = Some(Returned { at, completion });
         self.stores[writer] = Some(store);
         Ok(())
@@ -168,15 +180,21 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
     /// Executes an operation while nothing else is open, and records it.
     pub(super) async fn alone(
         &mut self,
+        writer: u32,
         operation: Operation,
     ) -> Result<Completion, (usize, Stopped)> {
         let index = self.history.operations.len();
-        self.waiting = Some(Entry::new(0, operation));
+        self.waiting = Some(Entry::new(writer, operation));
         let Some(execution) = self.call(None) else { return Err((index, Stopped::Hung)) };
-        let ended = super::free::limited(index, execution).await;
+        let ended = super::free::limited(index, execution, self.deadline).await;
         self.back(ended)?;
         let returned = self.history.operations[index].returned.as_ref();
         returned.map(|returned| returned.completion.clone()).ok_or((index, Stopped::Hung))
+    }
+
+    /// Whether a fault was planned that is done for real.
+    pub(super) fn was_tormented(&self) -> bool {
+        self.faults.iter().flatten().any(Fault::is_real)
     }
 
     /// What was run, as a schedule.

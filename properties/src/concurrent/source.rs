@@ -1,8 +1,9 @@
 //! Where a concurrent episode's operations come from: a generator, or a schedule.
 
-use stagefault_models::{Entry, Fault, StoreModel};
+use stagefault_models::{Entry, Fault, OperationKind, StoreModel};
 
 use crate::choices::Choices;
+use crate::faults::Planner;
 use crate::generator::Generator;
 use crate::sequential::{self, Replayed};
 
@@ -23,6 +24,8 @@ pub struct Generated<'a, C: Choices> {
     pub remaining: u64,
     /// Out of a thousand operations, how many are made to fail.
     pub faults: u32,
+    /// Out of a thousand, how many fail for real, and what they are made to meet.
+    pub real: Option<(u32, &'a Planner)>,
 }
 
 impl<C: Choices> Source for Generated<'_, C> {
@@ -30,12 +33,24 @@ impl<C: Choices> Source for Generated<'_, C> {
         self.remaining = self.remaining.checked_sub(1)?;
         let entry = self.generator.next(model, &mut self.choices);
         let writer = *self.choices.pick(free);
-        let fault = self.choices.chance(self.faults, 1000).then(|| fault(&mut self.choices));
+        let fault = self.fault(entry.operation.kind());
         Some(Entry { writer, fault, ..entry })
     }
 }
 
-fn fault(choices: &mut impl Choices) -> Fault {
+impl<C: Choices> Generated<'_, C> {
+    fn fault(&mut self, operation: OperationKind) -> Option<Fault> {
+        let choices = &mut self.choices;
+        match self.real {
+            Some((share, planner)) if choices.chance(share, 1000) => {
+                planner.choose(operation, choices)
+            }
+            _ => choices.chance(self.faults, 1000).then(|| injected(choices)),
+        }
+    }
+}
+
+fn injected(choices: &mut impl Choices) -> Fault {
     match choices.below(4) {
         0 => Fault::NotApplied,
         1 => Fault::UnknownBefore,

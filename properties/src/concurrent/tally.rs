@@ -7,6 +7,7 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};
 use stagefault_models::{CompletionKind, Fault, OperationKind, Receipt};
 
+use super::Fired;
 use crate::tally::Tally;
 
 /// What was counted in all episodes.
@@ -14,13 +15,16 @@ use crate::tally::Tally;
 pub struct Tallies {
     /// Operation × completion, the reads and deletions at the end of episodes included.
     pub completions: Tally,
-    /// Faults that fired, by kind.
+    /// Injected faults that fired, by kind.
     pub faults: Faults,
+    /// What came of those that were done for real.
+    #[serde(default, skip_serializing_if = "Fired::is_empty")]
+    pub fired: Fired,
     /// How long operations took, where writers run freely.
     pub latencies: Latencies,
 }
 
-/// Faults that fired, by kind.
+/// Injected faults that fired, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "each counts the fault of its name")]
 pub struct Faults {
@@ -39,6 +43,7 @@ impl Tallies {
     pub fn add(&mut self, other: &Tallies) {
         self.completions.add(&other.completions);
         self.faults.add(&other.faults);
+        self.fired.add(&other.fired);
         self.latencies.add(&other.latencies);
     }
 

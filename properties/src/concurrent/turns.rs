@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use stagefault_models::{Hook, Point, Scope, Store};
+use stagefault_models::{Hook, Point, Store};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::free::GRACE;
@@ -215,7 +215,7 @@ impl<S: Store, C: Chooser> Turns<S, C> {
                 if open.waits { self.waiting.push(open.index) } else { self.ready.push(open.index) }
             }
             if self.ready.is_empty() && !can_call {
-                return self.wait(context);
+                return self.wait(run.deadline + GRACE, context);
             }
             self.limit = None;
             let next = can_call.then_some(run.history.operations.len() as u32);
@@ -331,10 +331,8 @@ impl<S: Store, C: Chooser> Turns<S, C> {
     }
 
     /// Everybody waits for something that is no turn: for so long, and no longer.
-    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Over> {
-        let limit = self.limit.get_or_insert_with(|| {
-            Box::pin(sleep_until(Instant::now() + Scope::default().deadline + GRACE))
-        });
+    fn wait(&mut self, time: Duration, context: &mut Context<'_>) -> Poll<Over> {
+        let limit = self.limit.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + time)));
         match limit.as_mut().poll(context) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {

@@ -144,7 +144,7 @@ fn a_panic_is_found() -> Result<(), Failed> {
                     assert_eq!(violation.invariant, Invariant::Liveness, "{violation}");
                     panicked += 1;
                 }
-                Judgement::Holds => {}
+                Judgement::Holds { .. } => {}
                 Judgement::Undecided(why) => return Err(why.into()),
             }
         }

@@ -7,6 +7,7 @@ mod hold;
 #[path = "../properties/postgres.rs"]
 mod postgres;
 mod stores;
+mod tormented;
 
 use std::process::ExitCode;
 
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     let mut trials = hold::trials();
     trials.extend(caught::trials());
     trials.extend(broken::trials());
+    trials.extend(tormented::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     postgres::stop();
     conclusion.exit_code()

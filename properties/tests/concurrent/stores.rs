@@ -69,7 +69,7 @@ pub async fn hunt<N: Namespaces>(
     for number in episodes {
         let episode = lane.run(number, number).await?;
         match judge(&episode, within(Duration::from_secs(60), 1 << 30)) {
-            Judgement::Holds => {}
+            Judgement::Holds { .. } => {}
             Judgement::Violation(violation) => {
                 lane.renew().await?;
                 return Ok(Some((number, episode, *violation)));

@@ -126,7 +126,7 @@ impl Hunter<'_> {
     /// The episode and what it shows, if it is a violation.
     fn failing(&self, episode: Episode, number: u64) -> Result<Option<Failing>, CommandError> {
         match judge(&episode, within(TIME, BYTES)) {
-            Judgement::Holds => Ok(None),
+            Judgement::Holds { .. } => Ok(None),
             Judgement::Violation(violation) => {
                 Ok(Some(Failing { schedule: episode.schedule, violation: *violation }))
             }
