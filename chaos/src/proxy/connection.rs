@@ -43,9 +43,17 @@ impl Upstream {
 }
 
 /// A connection's place on the switchboard, given back however its task ends.
-struct Seat {
+pub(crate) struct Seat {
     switchboard: Arc<Switchboard>,
     number: u64,
+}
+
+impl Seat {
+    /// A connection begins.
+    pub(crate) fn take(switchboard: Arc<Switchboard>) -> Self {
+        let number = switchboard.connect();
+        Seat { switchboard, number }
+    }
 }
 
 impl Drop for Seat {
@@ -60,8 +68,7 @@ pub(super) async fn serve(
     upstream: Upstream,
     switchboard: Arc<Switchboard>,
 ) {
-    let number = switchboard.connect();
-    let seat = Seat { switchboard, number };
+    let seat = Seat::take(switchboard);
     let ending = match (client.set_nodelay(true), upstream.connect().await) {
         (Ok(()), Ok(server)) => {
             let (from_client, to_client) = client.split();
@@ -76,8 +83,9 @@ pub(super) async fn serve(
     }
 }
 
-/// Passes bytes both ways, until the owner or a fault ends it or both sides have ended.
-async fn exchange(
+/// Passes bytes both ways, until the owner or a fault ends it or the server has ended. When
+/// only the client has, the server still does what it was sent.
+pub(crate) async fn exchange(
     seat: &Seat,
     from_client: impl AsyncRead + Unpin,
     to_client: impl AsyncWrite + Unpin,
@@ -87,19 +95,18 @@ async fn exchange(
     let requests = client_to_server(seat, from_client, to_server);
     let answers = server_to_client(seat, from_server, to_client);
     tokio::pin!(requests, answers);
-    let (mut requests_end, mut answers_end) = (false, false);
-    while !(requests_end && answers_end) {
+    let mut requests_end = false;
+    loop {
         let ended = tokio::select! {
             biased;
             ending = seat.switchboard.ended(seat.number) => Some(ending),
             ended = &mut requests, if !requests_end => { requests_end = true; ended }
-            ended = &mut answers, if !answers_end => { answers_end = true; ended }
+            ending = &mut answers => Some(ending),
         };
         if let Some(ending) = ended {
             return ending;
         }
     }
-    Ending::Close
 }
 
 /// Passes on what the client sends, until it has ended; the answer is how the connection is
@@ -132,21 +139,27 @@ async fn client_to_server(
     None
 }
 
-/// The same for what the server sends.
+/// The same for what the server sends; with its end the connection ends.
 async fn server_to_client(
     seat: &Seat,
     mut server: impl AsyncRead + Unpin,
     mut client: impl AsyncWrite + Unpin,
-) -> Option<Ending> {
+) -> Ending {
     let mut buffer = vec![0; CHUNK];
     let mut client_is_gone = false;
     loop {
-        let length = match server.read(&mut buffer).await {
-            Ok(0) => break,
-            Ok(length) => length,
-            Err(_) if seat.switchboard.swallows(seat.number) => break,
-            Err(_) => return Some(Ending::Reset),
+        let (length, ending) = match server.read(&mut buffer).await {
+            Ok(0) => (0, Ending::Close),
+            Ok(length) => (length, Ending::Close),
+            Err(_) => (0, Ending::Reset),
         };
+        if length == 0 {
+            if seat.switchboard.swallows(seat.number) {
+                // That too: the client has to find out by itself.
+                std::future::pending::<()>().await;
+            }
+            return ending;
+        }
         let steps = seat.switchboard.server_sent(seat.number, &buffer[..length]);
         let performed = match client_is_gone {
             false => perform(seat, steps, &mut client).await,
@@ -154,15 +167,11 @@ async fn server_to_client(
         };
         match performed {
             Ok(None) => {}
-            Ok(Some(ending)) => return Some(ending),
+            Ok(Some(ending)) => return ending,
             // What the client was sent before it left is to reach the server all the same.
             Err(_) => client_is_gone = true,
         }
     }
-    if !seat.switchboard.swallows(seat.number) {
-        let _ = client.shutdown().await;
-    }
-    None
 }
 
 /// Does what the session says; the answer is how the connection is to end, if it is.

@@ -5,7 +5,7 @@ use super::fault::{Answer, Commit, Kind, Place, WireFault, WireReceipt};
 
 /// The fault of the present operation.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(crate) struct Faults {
     armed: Option<WireFault>,
     receipt: Option<WireReceipt>,
     /// Which operation this is, so that what comes late is not taken for another's.
@@ -42,13 +42,13 @@ pub(super) enum Verdict {
 
 impl Faults {
     /// An operation begins, and this is its fault.
-    pub(super) fn arm(&mut self, fault: WireFault) {
+    pub(crate) fn arm(&mut self, fault: WireFault) {
         self.disarm();
         self.armed = Some(fault);
     }
 
     /// An operation ends, and another begins.
-    pub(super) fn disarm(&mut self) -> Option<WireReceipt> {
+    pub(crate) fn disarm(&mut self) -> Option<WireReceipt> {
         let receipt = self.receipt.take();
         let is_held = |receipt: &&WireReceipt| receipt.commit == Commit::Held;
         let held = receipt.as_ref().filter(is_held).map(|it| (self.operation, it.clone()));
@@ -68,7 +68,7 @@ impl Faults {
     }
 
     /// The receipt of this operation, as far as it is known.
-    pub(super) fn receipt(&self) -> Option<WireReceipt> {
+    pub(crate) fn receipt(&self) -> Option<WireReceipt> {
         self.receipt.clone()
     }
 

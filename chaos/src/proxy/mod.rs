@@ -22,3 +22,8 @@ pub mod wire;
 pub use connection::Upstream;
 pub use fault::{Answer, Commit, Kind, Place, WireFault, WireReceipt};
 pub use line::Line;
+
+// For another front: see `toxiproxy`.
+pub(crate) use connection::{Seat, exchange};
+pub(crate) use session::Ending;
+pub(crate) use switchboard::Switchboard;

@@ -35,7 +35,7 @@ pub(super) enum Step {
 
 /// How a client's connection is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// It is reset.
     Reset,
     /// It is closed in order.
@@ -55,6 +55,8 @@ pub(super) struct Session {
     prepared: HashMap<String, Vec<Statement>>,
     portals: HashMap<String, Vec<Statement>>,
     request: Request,
+    /// Whether the client has sent a whole message.
+    has_begun: bool,
     /// What the connection is in when all that was sent is done.
     status: TransactionStatus,
     /// Whether a statement wrote outside a transaction, and nothing has committed it yet.
@@ -191,6 +193,7 @@ impl Session {
         faults: &mut Faults,
         steps: &mut Vec<Step>,
     ) {
+        self.has_begun = true;
         self.request.bytes.extend_from_slice(&bytes);
         match message {
             Frontend::Query(sql) => {
@@ -316,6 +319,11 @@ impl Session {
     /// The server has sent this.
     pub(super) fn server_sent(&mut self, bytes: &[u8], faults: &mut Faults) -> Vec<Step> {
         let mut steps = Vec::new();
+        if !self.has_begun {
+            // A server that speaks first is none of PostgreSQL's.
+            self.client.give_up();
+            self.server.give_up();
+        }
         self.server.push(bytes);
         while !self.swallows && !self.is_over {
             let Some((message, bytes)) = self.server.next_message() else { break };

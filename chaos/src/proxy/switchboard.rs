@@ -14,7 +14,7 @@ use super::session::{Ending, Session, Step};
 
 /// The sessions of a line, and its fault.
 #[derive(Debug, Default)]
-pub(super) struct Switchboard {
+pub(crate) struct Switchboard {
     board: Mutex<Board>,
     changed: watch::Sender<()>,
 }
@@ -87,7 +87,7 @@ impl Switchboard {
         }
     }
 
-    pub(super) fn with_faults<T>(&self, change: impl FnOnce(&mut Faults) -> T) -> T {
+    pub(crate) fn with_faults<T>(&self, change: impl FnOnce(&mut Faults) -> T) -> T {
         self.change(|board| change(&mut board.faults))
     }
 
@@ -108,7 +108,7 @@ impl Switchboard {
     }
 
     /// Lets go what is held.
-    pub(super) fn go_on(&self) {
+    pub(crate) fn go_on(&self) {
         self.change(|board| {
             board.connections.values_mut().for_each(|connection| connection.session.go_on());
         });
@@ -116,14 +116,23 @@ impl Switchboard {
 
     /// Ends the connections that a fault keeps.
     pub(super) fn heal(&self) {
+        self.end(|session| session.holds() || session.swallows());
+        self.with_faults(|faults| faults.gave_up());
+    }
+
+    /// Ends those that swallow everything.
+    pub(crate) fn close_black_holes(&self) {
+        self.end(Session::swallows);
+    }
+
+    fn end(&self, which: impl Fn(&Session) -> bool) {
         self.change(|board| {
             for connection in board.connections.values_mut() {
-                if connection.session.holds() || connection.session.swallows() {
+                if which(&connection.session) {
                     connection.session.give_up();
                     connection.ending = Some(Ending::Close);
                 }
             }
-            board.faults.gave_up();
         });
     }
 
@@ -138,7 +147,12 @@ impl Switchboard {
 
     /// A connection has ended.
     pub(super) fn disconnect(&self, number: u64) {
-        self.change(|board| board.connections.remove(&number));
+        self.change(|board| {
+            let ended = board.connections.remove(&number);
+            if ended.is_some_and(|connection| connection.session.holds()) {
+                board.faults.gave_up();
+            }
+        });
     }
 
     /// What is to be done with what a client has sent.
