@@ -26,11 +26,19 @@
 //! **Durability** is the server's: what was acknowledged survives whatever the server's
 //! settings (`fsync`, `synchronous_commit`) let it survive.
 //!
-//! **Points.** A write reaches `Acquire`, `Statement(k)` after each statement that reads,
-//! `BeforeCommit` and `Reply`. A transaction, that is a sweep that found something or a
-//! guarded write after two rounds in vain, also reaches `Begin`, and `Statement(k)` after
-//! each of its statements. What is refused, or finds nothing to write, commits nothing and
-//! so skips `BeforeCommit`. A failure ends the operation where it is.
+//! **Points.** Every operation reaches `Acquire`, and `Reply` unless it failed: a failure ends
+//! it where it is. In between, `tests/postgres/points.rs` has them by operation as a table:
+//! - A statement that reads reaches `Statement(k)` after it.
+//! - A single statement that writes reaches `BeforeCommit` before it, also when it then finds
+//!   nothing to change. It is its own transaction, so there is no `Begin`; and after it the
+//!   operation is committed and its writer not told, which is what `Reply` is.
+//! - A transaction, that is a sweep that found something or a guarded write after two rounds
+//!   in vain, reaches `Begin`, `Statement(k)` after each of its statements, and `BeforeCommit`.
+//! - A guarded write or a sweep that is refused, or finds nothing to do, has only read, and
+//!   skips `BeforeCommit`.
+//!
+//! Connecting again is between `Acquire` and the next point. What only the wire can tell,
+//! whether a commit or its reply was delivered, no point here says.
 //!
 //! **The server.** Written for PostgreSQL 11 and later, tested on 15.
 //!

@@ -12,11 +12,15 @@
 //! may take the last commits with it, whole ones, from the end: they are in the system's
 //! cache until a checkpoint.
 //!
-//! **Points.** A transaction reaches `Acquire`, `Begin`, `Statement(1)` and so on for each
-//! statement, `BeforeCommit` and `Reply`; its first statement goes with the BEGIN. A write
-//! that is one statement reaches `Acquire`, `BeforeCommit` and `Reply`, and a read
-//! `Statement(k)` in between. What is refused, or finds nothing to write, commits nothing
-//! and so skips `BeforeCommit`. A failure ends the operation where it is.
+//! **Points.** Every operation reaches `Acquire`, and `Reply` unless it failed: a failure ends
+//! it where it is. In between, `tests/sqlite/points.rs` has them by operation as a table:
+//! - A statement that reads reaches `Statement(k)` after it.
+//! - A single statement that writes reaches `BeforeCommit` before it, also when it then finds
+//!   nothing to change. It is its own transaction, so there is no `Begin`; and after it the
+//!   operation is committed and its writer not told, which is what `Reply` is.
+//! - A transaction (promote, append, cleanup) reaches `Begin`, `Statement(k)` after each of its
+//!   statements, the first of which goes with the BEGIN, and `BeforeCommit`, which it skips
+//!   when it is refused or has nothing to write.
 //!
 //! **In memory.** All connections share a database of SQLite's `memdb` file system. It
 //! takes locks like a file without a log: a reader and a writer wait for each other, by the

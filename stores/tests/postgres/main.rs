@@ -9,6 +9,7 @@ mod cuts;
 mod databases;
 mod deadlines;
 mod model;
+mod points;
 // The whole workspace is built with its flaws, this package alone without.
 #[cfg(feature = "flaws")]
 mod planted;
@@ -46,6 +47,7 @@ fn tests() -> Vec<(&'static str, Test)> {
         databases::tests(),
         deadlines::tests(),
         model::tests(),
+        points::tests(),
         #[cfg(feature = "flaws")]
         planted::tests(),
         races::tests(),

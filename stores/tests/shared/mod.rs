@@ -6,5 +6,6 @@
 pub mod agreement;
 pub mod choices;
 pub mod hold;
+pub mod points;
 pub mod requests;
 pub mod values;

@@ -4,6 +4,7 @@
 mod faults;
 mod files;
 mod model;
+mod points;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod support;
