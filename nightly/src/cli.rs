@@ -44,7 +44,7 @@ pub enum Command {
     /// Decide whether a recorded history is linearizable
     #[command(long_about = help::CHECK_ABOUT, after_help = help::check())]
     Check(CheckArguments),
-    /// Hunt for every planted flaw, and print which the lanes catch
+    /// Hunt for the planted flaws, and print which the lanes catch
     #[command(long_about = help::FLAWS_ABOUT, after_help = help::flaws())]
     Flaws(FlawsArguments),
     /// Say which stores can run here, what each needs, and how to get it

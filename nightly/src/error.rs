@@ -26,7 +26,7 @@ pub enum CommandError {
         able: &'static [&'static str],
     },
     /// The same of all that are to be hunted.
-    #[error("none of these flaws can be planted in these stores; leave out --flaw or --store")]
+    #[error("none of these flaws can be hunted in these stores; leave out --flaw or --store")]
     NothingToHunt,
     /// Files that are no schedules; all of them.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\nerror: "))]

@@ -138,14 +138,15 @@ pub fn check() -> String {
 }
 
 pub const FLAWS_ABOUT: &str = "\
-Hunt for every planted flaw, and print which the lanes catch.
+Hunt for the planted flaws, and print which the lanes catch.
 
 A green run means nothing unless the lanes can fail. Each flaw is a bug planted in a \
 store, most of them modelled on one that was reported in the field. It counts as caught \
 when a run finds a violation within --ops operations from every seed, and the schedule is \
 shrunk to at most two operations more than the shortest that shows it. Flaws that only operations \
 at the same time can show are hunted by several writers that take turns, within --episodes \
-episodes, and shrunk to at most six more. The canary, a store that always answers wrongly, \
+episodes, and shrunk to at most six more. Flaws that only a fault can show, such as a broken \
+connection, are not hunted here. The canary, a store that always answers wrongly, \
 proves that failures are reported at all.
 
 It needs a build with the cargo feature `flaws`.";

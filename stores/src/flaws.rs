@@ -78,11 +78,45 @@ pub enum Flaw {
     CleanupListsFirst,
     /// A cleanup lists the staging that is past its time, and then removes it, though staged anew.
     StagingListedFirst,
+    /// Whatever error a commit fails with, it is told as not applied (C42).
+    CommitErrorNotApplied,
+    /// A commit whose connection broke is told as done (C29).
+    DoneOnLostCommit,
+    /// A commit is told as not applied because of what the text of its error says.
+    ErrorTextMatched,
+    /// An operation whose deadline passed is told as not applied, whatever it had sent (C20).
+    TimeoutNotApplied,
+    /// An operation in doubt is executed again, and its second answer given (C15).
+    RetryInDoubt,
+    /// A caller that goes away while a transaction begins leaves it open for the next one (C26).
+    BeginNotGuarded,
+    /// A transaction whose caller went away is left open for the next one (C26).
+    DroppedTransactionKept,
+    /// A transaction of which a statement failed stays, and fails all that come after it (C27).
+    FailedTransactionKept,
+    /// A transaction that finds nothing to write is left open, with its locks.
+    IdleLeftInTransaction,
+    /// The error of a transaction's statement is passed over, and the transaction committed (C28).
+    ErrorSwallowed,
+    /// The result of a statement is taken for its commit, which may yet fail (C28).
+    ResultTakenForCommit,
+    /// A promote is several statements, each of which commits by itself (C30).
+    StatementByStatement,
+    /// Statements of a transaction whose connection broke are sent again, outside of it (C30).
+    StatementReplayedOutside,
+    /// A connection that broke is used again, for ever (C03).
+    BrokenLinkKept,
+    /// The server does not wait until a commit is written before it confirms it (C36).
+    CommitNotFlushed,
+    /// A read whose connection broke is taken for one that found nothing.
+    ErrorRefused,
+    /// A transaction whose commit was BUSY is left open (C31).
+    BusyAtCommitLeftOpen,
 }
 
 impl Flaw {
     /// Every flaw.
-    pub const ALL: [Flaw; 34] = [
+    pub const ALL: [Flaw; 51] = [
         Flaw::VersionNotChecked,
         Flaw::AppendNotIdempotent,
         Flaw::StagingNotCleared,
@@ -117,6 +151,23 @@ impl Flaw {
         Flaw::ExpiryListsFirst,
         Flaw::CleanupListsFirst,
         Flaw::StagingListedFirst,
+        Flaw::CommitErrorNotApplied,
+        Flaw::DoneOnLostCommit,
+        Flaw::ErrorTextMatched,
+        Flaw::TimeoutNotApplied,
+        Flaw::RetryInDoubt,
+        Flaw::BeginNotGuarded,
+        Flaw::DroppedTransactionKept,
+        Flaw::FailedTransactionKept,
+        Flaw::IdleLeftInTransaction,
+        Flaw::ErrorSwallowed,
+        Flaw::ResultTakenForCommit,
+        Flaw::StatementByStatement,
+        Flaw::StatementReplayedOutside,
+        Flaw::BrokenLinkKept,
+        Flaw::CommitNotFlushed,
+        Flaw::ErrorRefused,
+        Flaw::BusyAtCommitLeftOpen,
     ];
 
     /// The flaw's name on the command line.
@@ -156,6 +207,23 @@ impl Flaw {
             Flaw::ExpiryListsFirst => "expiry-lists-first",
             Flaw::CleanupListsFirst => "cleanup-lists-first",
             Flaw::StagingListedFirst => "staging-listed-first",
+            Flaw::CommitErrorNotApplied => "commit-error-not-applied",
+            Flaw::DoneOnLostCommit => "done-on-lost-commit",
+            Flaw::ErrorTextMatched => "error-text-matched",
+            Flaw::TimeoutNotApplied => "timeout-not-applied",
+            Flaw::RetryInDoubt => "retry-in-doubt",
+            Flaw::BeginNotGuarded => "begin-not-guarded",
+            Flaw::DroppedTransactionKept => "dropped-transaction-kept",
+            Flaw::FailedTransactionKept => "failed-transaction-kept",
+            Flaw::IdleLeftInTransaction => "idle-left-in-transaction",
+            Flaw::ErrorSwallowed => "error-swallowed",
+            Flaw::ResultTakenForCommit => "result-taken-for-commit",
+            Flaw::StatementByStatement => "statement-by-statement",
+            Flaw::StatementReplayedOutside => "statement-replayed-outside",
+            Flaw::BrokenLinkKept => "broken-link-kept",
+            Flaw::CommitNotFlushed => "commit-not-flushed",
+            Flaw::ErrorRefused => "error-refused",
+            Flaw::BusyAtCommitLeftOpen => "busy-at-commit-left-open",
         }
     }
 

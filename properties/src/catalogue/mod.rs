@@ -5,6 +5,7 @@
 //! is expected of the lanes, a file for each of them. A shrunk schedule is measured against
 //! the shortest one here.
 
+mod chaos;
 mod concurrent;
 mod races;
 mod sequential;
@@ -37,7 +38,7 @@ impl Entry {
     /// The profile whose episodes show it soon.
     pub fn profile(&self) -> &'static Profile {
         let name = match (self.lane, self.flaw) {
-            (Lane::Sequential, _) => return Profile::standard(),
+            (Lane::Sequential | Lane::Chaos, _) => return Profile::standard(),
             // They need a sweep that waits for one session while another one is busy.
             (Lane::Concurrent, Flaw::SweepOfOneUpdate | Flaw::SweepLocksInTheWrite) => "swept",
             (Lane::Concurrent, _) => "crowded",
@@ -54,6 +55,8 @@ pub enum Lane {
     Sequential,
     /// The operations of several writers at the same time.
     Concurrent,
+    /// Operations whose connections, callers and servers meet faults.
+    Chaos,
 }
 
 /// For a flaw that every store can have.
@@ -65,6 +68,7 @@ impl Lane {
         match self {
             Lane::Sequential => "sequential",
             Lane::Concurrent => "concurrent",
+            Lane::Chaos => "chaos",
         }
     }
 
@@ -72,14 +76,14 @@ impl Lane {
     pub fn slack(self) -> usize {
         match self {
             Lane::Sequential => 2,
-            Lane::Concurrent => 6,
+            Lane::Concurrent | Lane::Chaos => 6,
         }
     }
 }
 
 /// Every flaw, those of a lane together.
 pub fn all() -> impl Iterator<Item = &'static Entry> {
-    [sequential::ENTRIES, races::ENTRIES, concurrent::ENTRIES].into_iter().flatten()
+    [sequential::ENTRIES, races::ENTRIES, concurrent::ENTRIES, chaos::ENTRIES].into_iter().flatten()
 }
 
 /// The entry of a flaw.
@@ -104,6 +108,14 @@ mod tests {
         for entry in all() {
             let overlaps = (entry.shortest)().interleaving.is_some();
             assert_eq!(overlaps, entry.lane == Lane::Concurrent, "{}", entry.flaw);
+        }
+    }
+
+    #[test]
+    fn only_what_needs_the_chaos_lane_is_shown_by_a_fault() {
+        for entry in all().filter(|entry| entry.lane != Lane::Chaos) {
+            let faults = (entry.shortest)().operations.into_iter().filter_map(|entry| entry.fault);
+            assert_eq!(faults.count(), 0, "{}", entry.flaw);
         }
     }
 }

@@ -16,7 +16,7 @@ use super::run::{Query, Run, Transaction};
 const UNLOCKED_ROUNDS: u32 = 2;
 
 /// In a statement of its own: one that locks and reads reads as of before it had the lock.
-const LOCK: &str = "SELECT FROM sessions WHERE session = $1 FOR NO KEY UPDATE";
+pub(super) const LOCK: &str = "SELECT FROM sessions WHERE session = $1 FOR NO KEY UPDATE";
 
 /// What follows from what a round has read.
 pub(super) struct Decision {

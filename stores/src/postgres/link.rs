@@ -20,6 +20,7 @@ use stagefault_models::Failure;
 
 use super::failure::{failure, gone, not_ours};
 use super::schema::{Found, Schema};
+use crate::flaws::{Flaw, Flaws};
 
 /// What a statement brought.
 #[derive(Default)]
@@ -38,6 +39,7 @@ pub(super) struct Link {
     schema_exists: bool,
     /// What the connection's timeouts are set for.
     deadline: Duration,
+    flaws: Flaws,
 }
 
 /// Why there is no connection.
@@ -47,15 +49,22 @@ pub(super) enum OpenError {
 }
 
 impl Link {
-    pub(super) async fn open(schema: Arc<Schema>, deadline: Duration) -> Result<Self, OpenError> {
-        let mut link = Link { connection: None, schema, schema_exists: false, deadline };
+    pub(super) async fn open(
+        schema: Arc<Schema>,
+        deadline: Duration,
+        flaws: Flaws,
+    ) -> Result<Self, OpenError> {
+        let mut link = Link { connection: None, schema, schema_exists: false, deadline, flaws };
         link.connect(deadline).await?;
         Ok(link)
     }
 
     /// Connects, and sees to it that the schema is ours if it is there.
     async fn connect(&mut self, deadline: Duration) -> Result<(), OpenError> {
-        let options = self.schema.connect_options(deadline);
+        let mut options = self.schema.connect_options(deadline);
+        if self.flaws.has(Flaw::CommitNotFlushed) {
+            options = options.options([("synchronous_commit", "off")]);
+        }
         let connection = options.connect().await;
         let unreachable = |error| OpenError::Unreachable(failure("connecting", &error));
         self.connection = Some(connection.map_err(unreachable)?);
@@ -136,6 +145,9 @@ impl Link {
                 Some(Ok(Either::Left(result))) => {
                     answer.changes = result.rows_affected();
                     completed = true;
+                    if self.flaws.has(Flaw::ResultTakenForCommit) {
+                        break None;
+                    }
                 }
                 Some(Err(error)) => break Some(error),
                 None => break None,
@@ -152,8 +164,20 @@ impl Link {
         if error.severity() == Some(PgSeverity::Error) && connection.ping().await.is_ok() {
             error.taken_back = true;
             self.connection = Some(connection);
+        } else if self.flaws.has(Flaw::BrokenLinkKept) {
+            self.connection = Some(connection);
         }
         Err(error)
+    }
+
+    /// With [`Flaw::BeginNotGuarded`]: begins a transaction while the connection stays in its
+    /// place, whatever becomes of the future that waits for the answer.
+    pub(super) async fn begin_in_place(&mut self) -> Result<(), SendError> {
+        let Some(connection) = &mut self.connection else {
+            return Err(SendError::broken(ErrorKind::NotConnected.into()));
+        };
+        let begun = raw_sql("BEGIN").execute(connection).await;
+        begun.map(drop).map_err(|error| SendError { error, completed: false, taken_back: false })
     }
 
     /// Gives the connection up, and with it what it may be in the middle of.

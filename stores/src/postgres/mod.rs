@@ -50,6 +50,7 @@ mod calls;
 mod database;
 mod failure;
 mod guarded;
+mod interactive;
 mod link;
 mod load;
 mod messages;
@@ -176,7 +177,7 @@ impl Backend for PostgresBackend {
     }
 
     async fn store(&self) -> Result<PostgresStore, BackendError> {
-        let link = opening::connect(&self.schema).await?;
+        let link = opening::connect(&self.schema, self.flaws).await?;
         let slot = Slot::new(Mutex::new(Some(link)));
         let mut handles = self.handles.lock().await;
         handles.retain(|handle| handle.strong_count() > 0);
@@ -198,7 +199,7 @@ impl Backend for PostgresBackend {
         if let Some(mut link) = self.own.get_mut().take() {
             link.close().await;
         }
-        let link = opening::connect(&self.schema).await?;
+        let link = opening::connect(&self.schema, Flaws::none()).await?;
         *self.own.get_mut() = Some(link);
         Ok(())
     }

@@ -9,11 +9,12 @@ use tokio::time::timeout;
 use super::failure::{backend_error, failure, gone};
 use super::link::{Link, OpenError, SendError};
 use super::schema::{Schema, is_taken};
+use crate::flaws::Flaws;
 
 /// A connection to the schema, which is made if it is not there.
 pub(super) async fn open_or_make(schema: &Arc<Schema>) -> Result<Link, BackendError> {
     within_limit(schema, async {
-        let mut link = connect_to_any(schema).await?;
+        let mut link = connect_to_any(schema, Flaws::none()).await?;
         if !link.schema_exists() {
             match schema.make(&mut link).await {
                 // Somebody else was making it: then it is there by now.
@@ -30,7 +31,7 @@ pub(super) async fn open_or_make(schema: &Arc<Schema>) -> Result<Link, BackendEr
 /// A connection to the schema, which must not be there yet.
 pub(super) async fn make(schema: &Arc<Schema>) -> Result<Link, BackendError> {
     within_limit(schema, async {
-        let mut link = connect_to_any(schema).await?;
+        let mut link = connect_to_any(schema, Flaws::none()).await?;
         let made = schema.make(&mut link).await;
         made.map_err(|error| failed(schema, "making it", &error))?;
         link.look().await.map_err(|error| refused(schema, error))?;
@@ -40,8 +41,8 @@ pub(super) async fn make(schema: &Arc<Schema>) -> Result<Link, BackendError> {
 }
 
 /// A connection to the schema, which must be there.
-pub(super) async fn connect(schema: &Arc<Schema>) -> Result<Link, BackendError> {
-    let link = within_limit(schema, connect_to_any(schema)).await?;
+pub(super) async fn connect(schema: &Arc<Schema>, flaws: Flaws) -> Result<Link, BackendError> {
+    let link = within_limit(schema, connect_to_any(schema, flaws)).await?;
     if link.schema_exists() { Ok(link) } else { Err(backend_error(schema.location(), gone())) }
 }
 
@@ -60,17 +61,17 @@ pub(super) async fn remove(schema: &Arc<Schema>, link: Option<Link>) -> Result<(
 }
 
 /// A connection to a schema that is ours, or not there.
-async fn connect_to_any(schema: &Arc<Schema>) -> Result<Link, BackendError> {
-    let link = Link::open(schema.clone(), Scope::default().deadline).await;
+async fn connect_to_any(schema: &Arc<Schema>, flaws: Flaws) -> Result<Link, BackendError> {
+    let link = Link::open(schema.clone(), Scope::default().deadline, flaws).await;
     link.map_err(|error| refused(schema, error))
 }
 
 /// This connection, after another look at the mark; or a new one, if it is broken.
 async fn look_again(schema: &Arc<Schema>, link: Option<Link>) -> Result<Link, BackendError> {
-    let Some(mut link) = link else { return connect_to_any(schema).await };
+    let Some(mut link) = link else { return connect_to_any(schema, Flaws::none()).await };
     match link.look().await {
         Ok(()) => Ok(link),
-        Err(OpenError::Unreachable(_)) => connect_to_any(schema).await,
+        Err(OpenError::Unreachable(_)) => connect_to_any(schema, Flaws::none()).await,
         Err(error) => Err(refused(schema, error)),
     }
 }

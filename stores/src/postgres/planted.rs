@@ -1,6 +1,8 @@
-//! The text of a statement: as it is, or with a planted bug in it.
+//! Planted bugs that need but a few words: the text of a statement with a bug in it, and what
+//! a failure is taken for by one who does not think in phases.
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+use stagefault_models::{Cause, Completion, Failure};
 
 use crate::flaws::{Flaw, Flaws};
 
@@ -17,4 +19,27 @@ pub(super) fn text(sql: &'static str, flaws: Flaws, plantings: &[Planting]) -> S
         }
     }
     SqlStr::from_static(sql)
+}
+
+/// Whether a read that failed so is taken for one that found nothing.
+pub(super) fn finds_nothing(flaws: Flaws, failure: &Failure) -> bool {
+    flaws.has(Flaw::ErrorRefused) && failure.cause == Cause::Connection
+}
+
+/// Whether a commit that failed so is taken for one that was done.
+pub(super) fn is_done(flaws: Flaws, failure: &Failure) -> bool {
+    flaws.has(Flaw::DoneOnLostCommit) && failure.cause == Cause::Connection
+}
+
+/// Whether a commit that failed so is taken for one that had no effect.
+pub(super) fn no_effect(flaws: Flaws, failure: &Failure) -> bool {
+    const TEXTS: [&str; 3] = ["at EOF", "reset by peer", "terminating connection"];
+    let matched = || TEXTS.iter().any(|text| failure.reason.0.contains(text));
+    flaws.has(Flaw::CommitErrorNotApplied) || (flaws.has(Flaw::ErrorTextMatched) && matched())
+}
+
+/// Whether an operation that came to this is executed again.
+pub(super) fn is_tried_again(flaws: Flaws, completion: &Completion) -> bool {
+    flaws.has(Flaw::RetryInDoubt)
+        && matches!(completion, Completion::Unknown(failure) if failure.cause == Cause::Connection)
 }

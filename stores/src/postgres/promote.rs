@@ -66,8 +66,7 @@ pub(super) async fn promote(run: &mut Run<'_>, request: &Promote) -> Result<Repl
     let read = || read(request);
     let answer = guarded(run, &request.session, read, |rows| {
         let plan = Plan::of(request, rows, flaws)?;
-        let (version, applied) = (plan.version, plan.applied);
-        let reply = Reply::Promoted { version, applied, appended: plan.new.len() as u64 };
+        let reply = plan.reply();
         Ok(Decision { write: Some(plan.write(request, flaws)), reply })
     });
     let answer = answer.await;
@@ -79,7 +78,7 @@ pub(super) async fn promote(run: &mut Run<'_>, request: &Promote) -> Result<Repl
     answer
 }
 
-fn read(request: &Promote) -> Query {
+pub(super) fn read(request: &Promote) -> Query {
     sqlx::query(READ)
         .bind(request.session.as_str())
         .bind(request.step.as_str())
@@ -97,22 +96,22 @@ async fn write_changes(run: &mut Run<'_>, request: &Promote) -> Result<(), Stop>
 }
 
 /// What a promote that is not refused writes.
-struct Plan<'m> {
+pub(super) struct Plan<'m> {
     /// The revision that was read, by which the write is guarded.
-    revision: i64,
+    pub(super) revision: i64,
     /// The version that the session moves to.
-    version: Version,
+    pub(super) version: Version,
     /// The new state; `None`: as it was.
-    state: Option<String>,
+    pub(super) state: Option<String>,
     /// How many staged calls are applied.
-    applied: u64,
+    pub(super) applied: u64,
     /// How many messages are there already.
-    count: u64,
-    new: Vec<New<'m>>,
+    pub(super) count: u64,
+    pub(super) new: Vec<New<'m>>,
 }
 
 impl<'m> Plan<'m> {
-    fn of(request: &'m Promote, rows: &[PgRow], flaws: Flaws) -> Result<Self, Stop> {
+    pub(super) fn of(request: &'m Promote, rows: &[PgRow], flaws: Flaws) -> Result<Self, Stop> {
         let found = Found::among(rows)?;
         let head = found.head()?;
         let closed = optional_text(head, column::NAME)? == Some(&request.step);
@@ -137,6 +136,11 @@ impl<'m> Plan<'m> {
             count: unsigned(head, column::COUNT)?,
             new,
         })
+    }
+
+    pub(super) fn reply(&self) -> Reply {
+        let Plan { version, applied, .. } = *self;
+        Reply::Promoted { version, applied, appended: self.new.len() as u64 }
     }
 
     fn write(self, request: &Promote, flaws: Flaws) -> Query {

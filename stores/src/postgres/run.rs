@@ -10,7 +10,8 @@ use stagefault_models::{Failure, Point, Scope};
 
 use super::failure::{aborted, failure};
 use super::link::{Answer, Link, SendError};
-use crate::flaws::Flaws;
+use super::planted;
+use crate::flaws::{Flaw, Flaws};
 
 /// A statement with its arguments.
 pub(super) type Query = sqlx::query::Query<'static, Postgres, PgArguments>;
@@ -42,7 +43,10 @@ pub(super) struct Run<'a> {
 impl<'a> Run<'a> {
     /// Reads outside a transaction: one statement, hence one moment.
     pub(super) async fn read(&mut self, query: Query) -> Result<Vec<PgRow>, Failure> {
-        Ok(self.statement(query).await?.rows)
+        match self.statement(query).await {
+            Err(failure) if planted::finds_nothing(self.flaws, &failure) => Ok(Vec::new()),
+            answer => Ok(answer?.rows),
+        }
     }
 
     /// Writes outside a transaction. The statement is its own commit, and one that changes
@@ -57,9 +61,20 @@ impl<'a> Run<'a> {
         Ok(answer)
     }
 
+    /// With [`Flaw::StatementByStatement`]: after a write that is not the operation's last.
+    pub(super) async fn committed_in_between(&mut self) {
+        self.statements += 1;
+        self.scope.reach(Point::Statement(self.statements)).await;
+    }
+
     /// Begins a transaction.
     pub(super) async fn begin(&mut self) -> Result<Transaction<'_, 'a>, Failure> {
         self.scope.reach(Point::Begin).await;
+        if self.flaws.has(Flaw::BeginNotGuarded) {
+            let begun = self.link.begin_in_place().await;
+            begun.map_err(|error| failure("beginning a transaction", error.driver()))?;
+            return Ok(Transaction { run: self, failed: false, ended: false });
+        }
         let transaction = Transaction { run: self, failed: false, ended: false };
         let begun = transaction.run.control("BEGIN").await;
         begun.map_err(|error| failure("beginning a transaction", error.driver()))?;
@@ -94,9 +109,14 @@ impl<'a> Run<'a> {
         answer: Result<Answer, SendError>,
         had_no_effect: fn(&SendError) -> bool,
     ) -> Result<Answer, Failure> {
-        answer.map_err(|error| {
-            *self.in_doubt = !had_no_effect(&error);
-            failure("at the commit", error.driver())
+        answer.or_else(|error| {
+            let failure = failure("at the commit", error.driver());
+            if planted::is_done(self.flaws, &failure) {
+                return Ok(Answer { changes: 1, ..Answer::default() });
+            }
+            let no_effect = had_no_effect(&error) || planted::no_effect(self.flaws, &failure);
+            *self.in_doubt = !no_effect;
+            Err(failure)
         })
     }
 
@@ -126,11 +146,14 @@ impl Transaction<'_, '_> {
     pub(super) async fn execute(&mut self, query: Query) -> Result<Answer, Failure> {
         let answer = self.run.statement(query).await;
         self.failed |= answer.is_err();
+        if self.run.flaws.has(Flaw::ErrorSwallowed) {
+            return Ok(answer.unwrap_or_default());
+        }
         answer
     }
 
     pub(super) async fn commit(mut self) -> Result<(), Failure> {
-        if self.failed {
+        if self.failed && !self.run.flaws.has(Flaw::ErrorSwallowed) {
             return Err(aborted());
         }
         self.run.scope.reach(Point::BeforeCommit).await;
@@ -143,6 +166,10 @@ impl Transaction<'_, '_> {
 
     /// Ends a transaction that has written nothing, or must not have.
     pub(super) async fn rollback(mut self) {
+        if self.run.flaws.has(Flaw::IdleLeftInTransaction) {
+            self.ended = true;
+            return;
+        }
         // After an error the answer stands all the same, and the connection is given up.
         self.ended = self.run.control("ROLLBACK").await.is_ok();
     }
@@ -150,7 +177,9 @@ impl Transaction<'_, '_> {
 
 impl Drop for Transaction<'_, '_> {
     fn drop(&mut self) {
-        if !self.ended {
+        let kept =
+            if self.failed { Flaw::FailedTransactionKept } else { Flaw::DroppedTransactionKept };
+        if !self.ended && !self.run.flaws.has(kept) {
             self.run.link.give_up();
         }
     }

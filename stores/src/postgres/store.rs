@@ -9,8 +9,8 @@ use tokio::sync::Mutex;
 use super::failure::{Stop, closed, late};
 use super::link::Link;
 use super::run::{Run, Traced};
-use super::{calls, load, messages, promote, races, session, staging, sweep};
-use crate::flaws::Flaws;
+use super::{calls, interactive, load, messages, planted, promote, races, session, staging, sweep};
+use crate::flaws::{Flaw, Flaws};
 
 /// A handle's connection, which its backend takes away to close it.
 pub(super) type Shared = Mutex<Option<Link>>;
@@ -46,6 +46,24 @@ impl PostgresStore {
         self.trace.take().unwrap_or_default()
     }
 
+    /// Executes a valid operation, once.
+    async fn attempt(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        let mut in_doubt = false;
+        let answer = self.answer(operation, scope, &mut in_doubt);
+        // A run cut off by the deadline is dropped, and with it the connection, if it waits
+        // for an answer on it; what it sent before may still be carried out, and that is
+        // what the doubt is about.
+        let failure = match tokio::time::timeout(scope.deadline, answer).await {
+            Ok(Ok(reply)) => return Completion::Done(reply),
+            Ok(Err(Stop::Refused(refusal))) => return Completion::Refused(refusal),
+            Ok(Err(Stop::Failed(failure))) => failure,
+            Err(_) if self.flaws.has(Flaw::TimeoutNotApplied) => {
+                return Completion::NotApplied(late());
+            }
+            Err(_) => late(),
+        };
+        if in_doubt { Completion::Unknown(failure) } else { Completion::NotApplied(failure) }
+    }
     async fn answer(
         &mut self,
         operation: &Operation,
@@ -71,18 +89,11 @@ impl Store for PostgresStore {
         if let Err(refusal) = operation.validate() {
             return Completion::Refused(refusal);
         }
-        let mut in_doubt = false;
-        let answer = self.answer(operation, scope, &mut in_doubt);
-        // A run cut off by the deadline is dropped, and with it the connection, if it waits
-        // for an answer on it; what it sent before may still be carried out, and that is
-        // what the doubt is about.
-        let failure = match tokio::time::timeout(scope.deadline, answer).await {
-            Ok(Ok(reply)) => return Completion::Done(reply),
-            Ok(Err(Stop::Refused(refusal))) => return Completion::Refused(refusal),
-            Ok(Err(Stop::Failed(failure))) => failure,
-            Err(_) => late(),
-        };
-        if in_doubt { Completion::Unknown(failure) } else { Completion::NotApplied(failure) }
+        let completion = self.attempt(operation, scope).await;
+        if planted::is_tried_again(self.flaws, &completion) {
+            return self.attempt(operation, scope).await;
+        }
+        completion
     }
 }
 
@@ -100,6 +111,9 @@ async fn dispatch(run: &mut Run<'_>, operation: &Operation) -> Result<Reply, Sto
         Operation::Touch { session, expires_at } => session::touch(run, session, *expires_at).await,
         Operation::Stage(stage) => staging::stage(run, stage).await,
         Operation::Discard { session, step } => staging::discard(run, session, step).await,
+        Operation::Promote(promote) if interactive::is_planted(run.flaws) => {
+            interactive::promote(run, promote).await
+        }
         Operation::Promote(promote) => promote::promote(run, promote).await,
         Operation::AppendMessages { session, messages } => {
             messages::append_messages(run, session, messages).await

@@ -151,7 +151,8 @@ impl SqliteBackend {
         SqliteBackend { flaws, ..self }
     }
 
-    /// How the handles connect, for a benchmark that does the same without a store.
+    /// How the handles connect, for whoever works beside them: a benchmark without a store, or
+    /// a reader that is in their way.
     #[doc(hidden)]
     pub fn connect_options(&self) -> &SqliteConnectOptions {
         &self.options

@@ -10,7 +10,7 @@ use stagefault_models::{Failure, Point, Scope};
 
 use super::failure::{failure, had_no_effect};
 use super::link::{Answer, Link, Query};
-use crate::flaws::Flaws;
+use crate::flaws::{Flaw, Flaws};
 
 /// A statement as it was sent, so that a benchmark can send the very same ones through
 /// sqlx alone and so tell what the store costs beyond them.
@@ -58,6 +58,10 @@ impl<'a> Run<'a> {
         query: Query<'_>,
     ) -> Result<(Transaction<'_, 'a>, Vec<SqliteRow>), Failure> {
         self.scope.reach(Point::Begin).await;
+        if self.flaws.has(Flaw::BeginNotGuarded) {
+            let rows = self.statement(query, 2).await?.rows;
+            return Ok((Transaction { run: self, ended: false }, rows));
+        }
         self.link.begun();
         let transaction = Transaction { run: self, ended: false };
         let answer = transaction.run.statement(query, 2).await?;
@@ -120,9 +124,9 @@ impl Transaction<'_, '_> {
     /// it is rolled back like any other that did not end.
     pub(super) async fn commit(mut self) -> Result<(), Failure> {
         self.run.scope.reach(Point::BeforeCommit).await;
-        self.run.commit(sqlx::query("COMMIT")).await?;
-        self.ended = true;
-        Ok(())
+        let committed = self.run.commit(sqlx::query("COMMIT")).await;
+        self.ended = committed.is_ok() || self.run.flaws.has(Flaw::BusyAtCommitLeftOpen);
+        committed.map(drop)
     }
 
     /// Ends a transaction that has written nothing, or must not have.
@@ -135,7 +139,7 @@ impl Transaction<'_, '_> {
 
 impl Drop for Transaction<'_, '_> {
     fn drop(&mut self) {
-        if self.ended {
+        if self.ended || self.run.flaws.has(Flaw::DroppedTransactionKept) {
             self.run.link.ended();
         } else {
             self.run.link.abandon();

@@ -10,7 +10,7 @@ use super::failure::{Stop, closed, late};
 use super::link::Link;
 use super::run::{Run, Traced};
 use super::{calls, load, messages, promote, races, session, sweep};
-use crate::flaws::Flaws;
+use crate::flaws::{Flaw, Flaws};
 
 /// A handle's connection, shared with its backend, which takes it away to close it.
 pub(super) type Slot = Arc<Mutex<Option<Link>>>;
@@ -76,6 +76,9 @@ impl Store for SqliteStore {
             Ok(Ok(reply)) => return Completion::Done(reply),
             Ok(Err(Stop::Refused(refusal))) => return Completion::Refused(refusal),
             Ok(Err(Stop::Failed(failure))) => failure,
+            Err(_) if self.flaws.has(Flaw::TimeoutNotApplied) => {
+                return Completion::NotApplied(late());
+            }
             Err(_) => late(),
         };
         if in_doubt { Completion::Unknown(failure) } else { Completion::NotApplied(failure) }

@@ -43,6 +43,7 @@ pub async fn hunt(
     let hunted = match entry.lane {
         catalogue::Lane::Sequential => hunt.one_after_another(arguments.ops).await,
         catalogue::Lane::Concurrent => hunt.by_turns(arguments.episodes).await,
+        catalogue::Lane::Chaos => unreachable!("it is not among what is hunted"),
     };
     stores.remove();
     hunted
