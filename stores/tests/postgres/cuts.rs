@@ -3,6 +3,7 @@
 use stagefault_models::{Backend, Cause, Completion, Operation, Point, Reply, Scope, Store, Value};
 use stagefault_stores::postgres::{PostgresBackend, PostgresStore};
 
+use crate::provoking::{SLEEP, becomes_of, cut, drop_trigger, fail, trigger};
 use crate::shared::hold::Once;
 use crate::support::*;
 
@@ -20,15 +21,6 @@ tests![
     an_audit_connects_again,
     a_trace_holds_the_statements_of_an_operation_in_order,
 ];
-
-/// Ends all connections of the schema, and waits until the server has.
-async fn cut(server: &Server, schema: &str) {
-    let mut connection = server.raw().await;
-    let those = format!("FROM pg_stat_activity WHERE application_name = '{schema}'");
-    let count = format!("SELECT count(*) {those}");
-    number(&mut connection, &format!("SELECT count(pg_terminate_backend(pid)) {those}")).await;
-    becomes(&mut connection, &count, 0).await;
-}
 
 fn promotion(step: &str, version: u64) -> Operation {
     promote("s", step, version, vec![set("k", 1)], vec![message(step, Value::Null)])
@@ -111,12 +103,7 @@ async fn a_write_cut_while_it_waits_for_a_lock_is_not_applied(server: Server) {
     let promote = promotion("t", 1);
     let scope = Scope::default();
     let (completion, ()) = tokio::join!(store.execute(&promote, &scope), async {
-        let mut watcher = server.raw().await;
-        let waits = format!(
-            "SELECT count(*) FROM pg_stat_activity
-             WHERE application_name = '{schema}' AND wait_event_type = 'Lock'"
-        );
-        becomes(&mut watcher, &waits, 1).await;
+        becomes_of(&server, &schema, "wait_event_type = 'Lock'", 1).await;
         cut(&server, &schema).await;
     });
     let Completion::NotApplied(failure) = completion else { panic!("{completion:?}") };
@@ -135,12 +122,7 @@ async fn a_write_cut_as_it_commits_is_in_doubt(server: Server) {
     let promote = promotion("t", 1);
     let scope = Scope::default();
     let (completion, ()) = tokio::join!(store.execute(&promote, &scope), async {
-        let mut watcher = server.raw().await;
-        let sleeps = format!(
-            "SELECT count(*) FROM pg_stat_activity
-             WHERE application_name = '{schema}' AND wait_event = 'PgSleep'"
-        );
-        becomes(&mut watcher, &sleeps, 1).await;
+        becomes_of(&server, &schema, "wait_event = 'PgSleep'", 1).await;
         cut(&server, &schema).await;
     });
     let Completion::Unknown(failure) = completion else { panic!("{completion:?}") };
@@ -149,30 +131,6 @@ async fn a_write_cut_as_it_commits_is_in_doubt(server: Server) {
     assert_eq!(snapshot(&mut store, "s").await.version, 1);
     done(&mut store, promote).await;
     remove(&server, backend).await;
-}
-
-const SLEEP: &str = "PERFORM pg_sleep(20); RETURN NULL";
-const FAIL: &str = "RAISE EXCEPTION ''no''";
-
-/// Makes the server do something after each write of a table, or only as it commits.
-async fn trigger(server: &Server, schema: &str, table: &str, when: &str, work: &str) {
-    let sql = format!(
-        "CREATE FUNCTION {schema}.work() RETURNS trigger LANGUAGE plpgsql
-             AS 'BEGIN {work}; END';
-         CREATE CONSTRAINT TRIGGER work AFTER INSERT OR UPDATE ON {schema}.{table}
-             {when} FOR EACH ROW EXECUTE FUNCTION {schema}.work()"
-    );
-    server.execute_raw(&sql).await;
-}
-
-async fn drop_trigger(server: &Server, schema: &str) {
-    server.execute_raw(&format!("DROP FUNCTION {schema}.work CASCADE")).await;
-}
-
-/// Makes the server fail each write of a table: at once, or only as it commits.
-async fn fail(server: &Server, schema: &str, table: &str, deferred: bool) {
-    let when = if deferred { "DEFERRABLE INITIALLY DEFERRED" } else { "" };
-    trigger(server, schema, table, when, FAIL).await;
 }
 
 async fn a_write_that_fails_as_it_commits_is_not_applied(server: Server) {

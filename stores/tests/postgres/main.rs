@@ -5,11 +5,16 @@
 //! none to be had, they show as ignored at a desk, and fail where `CI=true`.
 
 mod access;
+mod broken;
 mod cuts;
 mod databases;
 mod deadlines;
+mod halves;
+mod left_open;
+mod lost_replies;
 mod model;
 mod points;
+mod provoking;
 // The whole workspace is built with its flaws, this package alone without.
 #[cfg(feature = "flaws")]
 mod planted;
@@ -30,7 +35,12 @@ use support::{Server, Test};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let settings = vec![("max_connections".to_owned(), "400".to_owned())];
+    let settings = [
+        ("max_connections", "400"),
+        // Whoever asks for `synchronous_commit` waits for it without end; nobody else does.
+        ("synchronous_standby_names", "nobody"),
+    ];
+    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let server = PostgresServer::start(Options { settings, ..Options::default() });
     let url = server.as_ref().map(PostgresServer::url);
     let trials = tests().into_iter().map(|(name, test)| trial(name, test, &url)).collect();
@@ -43,9 +53,13 @@ fn main() -> ExitCode {
 fn tests() -> Vec<(&'static str, Test)> {
     [
         access::tests(),
+        broken::tests(),
         cuts::tests(),
         databases::tests(),
         deadlines::tests(),
+        halves::tests(),
+        left_open::tests(),
+        lost_replies::tests(),
         model::tests(),
         points::tests(),
         #[cfg(feature = "flaws")]

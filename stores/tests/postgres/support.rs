@@ -4,10 +4,10 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
-use sqlx::postgres::PgConnection;
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection, Row, raw_sql};
 use stagefault_models::{Backend, Namespaces};
-use stagefault_stores::flaws::Flaws;
+use stagefault_stores::flaws::{Flaw, Flaws};
 use stagefault_stores::postgres::{
     PostgresBackend, PostgresNamespaces, PostgresOptions, PostgresStore,
 };
@@ -18,15 +18,22 @@ pub use crate::shared::requests::*;
 /// A test, which gets the server that all share.
 pub type Test = fn(Server) -> Pin<Box<dyn Future<Output = ()>>>;
 
-/// The tests of a module, by name.
+/// The tests of a module, by name; after a semicolon those that plant a flaw, which only a
+/// build with the cargo feature `flaws` can.
 macro_rules! tests {
-    ($($name:ident),* $(,)?) => {
+    ($($name:ident),* $(,)? $(; $($planted:ident),* $(,)?)?) => {
         pub fn tests() -> Vec<(&'static str, $crate::support::Test)> {
-            vec![$((
-                concat!(module_path!(), "::", stringify!($name)),
-                |server| Box::pin($name(server)),
-            )),*]
+            let always = [$($crate::support::tests!(@one $name)),*];
+            let planted = [$($($crate::support::tests!(@one $planted)),*)?];
+            let planted = planted.into_iter().filter(|_| stagefault_stores::flaws::Flaws::ENABLED);
+            always.into_iter().chain(planted).collect()
         }
+    };
+    (@one $name:ident) => {
+        (
+            concat!(module_path!(), "::", stringify!($name)),
+            (|server| Box::pin($name(server))) as $crate::support::Test,
+        )
     };
 }
 pub(crate) use tests;
@@ -58,6 +65,12 @@ impl Server {
         PostgresOptions::from_url(&self.url).expect("the server's URL")
     }
 
+    /// The same server, to connect with this setting.
+    pub fn options_with(&self, name: &str, value: &str) -> PostgresOptions {
+        let connect: PgConnectOptions = self.url.parse().expect("the server's URL");
+        PostgresOptions::new(connect.options([(name, value)]))
+    }
+
     pub fn namespaces(&self) -> PostgresNamespaces {
         PostgresNamespaces { options: self.options(), flaws: Flaws::none() }
     }
@@ -65,6 +78,11 @@ impl Server {
     /// A new schema.
     pub async fn schema(&self) -> PostgresBackend {
         self.namespaces().fresh().await.expect("a schema")
+    }
+
+    /// A new schema with this bug in its handles.
+    pub async fn schema_with(&self, flaws: Flaws) -> PostgresBackend {
+        self.schema().await.with_flaws(flaws)
     }
 
     /// A connection past the store.
@@ -89,6 +107,11 @@ impl Server {
     }
 }
 
+/// A bug to plant.
+pub fn planted(flaw: Flaw) -> Flaws {
+    Flaws::planted(flaw).expect("a build with the cargo feature `flaws`")
+}
+
 pub async fn raw_on(connection: &mut PgConnection, sql: &str) {
     raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection).await.expect(sql);
 }
@@ -97,6 +120,12 @@ pub async fn raw_on(connection: &mut PgConnection, sql: &str) {
 pub async fn number(connection: &mut PgConnection, sql: &str) -> i64 {
     let row = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_one(connection).await.expect(sql);
     row.get(0)
+}
+
+/// The rows that the SQL selects, each one number.
+pub async fn numbers(connection: &mut PgConnection, sql: &str) -> Vec<i64> {
+    let rows = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_all(connection).await.expect(sql);
+    rows.iter().map(|row| row.get(0)).collect()
 }
 
 /// The rows that the SQL selects, each one text.

@@ -3,6 +3,7 @@
 
 mod faults;
 mod files;
+mod left_open;
 mod model;
 mod points;
 #[path = "../shared/mod.rs"]
