@@ -6,6 +6,7 @@ mod files;
 mod left_open;
 mod model;
 mod points;
+mod processes;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod support;
