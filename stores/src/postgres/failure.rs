@@ -105,7 +105,9 @@ fn server_trouble(code: &str) -> (Cause, &'static str) {
         ),
         "3D000" => (Cause::Connection, "the server has no such database"),
         "53300" => (Cause::Connection, "the server has no connection left"),
-        "57P01" | "57P02" | "57P05" => (Cause::Connection, "the server ended the connection"),
+        "57P01" | "57P02" | "57P05" | "25P03" => {
+            (Cause::Connection, "the server ended the connection")
+        }
         "57P03" => (Cause::Connection, "the server starts or stops"),
         "57014" => (Cause::Deadline, "the statement took too long"),
         "55P03" => (Cause::Contention, "another writer held a lock for too long"),

@@ -15,7 +15,11 @@ use stagefault_models::BackendError;
 pub struct PostgresOptions {
     connect: PgConnectOptions,
     allowed: Vec<String>,
+    isolation: &'static str,
 }
+
+/// What all reasoning about concurrency in the store is for.
+const ISOLATION: &str = "read committed";
 
 impl PostgresOptions {
     /// From a URL such as `postgres://user:password@localhost:5432/database`. For what it
@@ -44,7 +48,7 @@ impl PostgresOptions {
             Some(address) => connect.host(&address),
             None => connect,
         };
-        PostgresOptions { connect, allowed: Vec::new() }
+        PostgresOptions { connect, allowed: Vec::new(), isolation: ISOLATION }
     }
 
     /// Allows a host that is not this machine, by the name or address under which it is given.
@@ -52,6 +56,19 @@ impl PostgresOptions {
     pub fn allow_host(mut self, host: &str) -> Self {
         self.allowed.push(host.to_owned());
         self
+    }
+
+    /// Has the store work at SERIALIZABLE, where the server may fail what it could not put in
+    /// an order: for who wants to see such failures. Without this it works at READ COMMITTED,
+    /// whatever the server's default is, and no operation fails for such a reason.
+    #[must_use]
+    pub fn serializable(self) -> Self {
+        PostgresOptions { isolation: "serializable", ..self }
+    }
+
+    /// The isolation of the store's transactions.
+    pub(super) fn isolation(&self) -> &'static str {
+        self.isolation
     }
 
     /// The host, if it is another machine that is not allowed.

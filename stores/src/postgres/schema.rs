@@ -59,8 +59,7 @@ impl Schema {
             .application_name(name)
             .options([
                 ("search_path", name),
-                // All reasoning about concurrency is for this level.
-                ("default_transaction_isolation", "read committed"),
+                ("default_transaction_isolation", options.isolation()),
                 // Compiling a statement takes longer than any of ours.
                 ("jit", "off"),
             ])

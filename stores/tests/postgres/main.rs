@@ -9,6 +9,8 @@ mod broken;
 mod cuts;
 mod databases;
 mod deadlines;
+mod disk_full;
+mod gives_up;
 mod halves;
 mod left_open;
 mod lost_replies;
@@ -43,7 +45,9 @@ fn main() -> ExitCode {
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let server = PostgresServer::start(Options { settings, ..Options::default() });
     let url = server.as_ref().map(PostgresServer::url);
-    let trials = tests().into_iter().map(|(name, test)| trial(name, test, &url)).collect();
+    let mut trials: Vec<Trial> =
+        tests().into_iter().map(|(name, test)| trial(name, test, &url)).collect();
+    trials.push(disk_full::trial(url.map_err(ToString::to_string)));
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop(server);
     conclusion.exit_code()
@@ -57,6 +61,7 @@ fn tests() -> Vec<(&'static str, Test)> {
         cuts::tests(),
         databases::tests(),
         deadlines::tests(),
+        gives_up::tests(),
         halves::tests(),
         left_open::tests(),
         lost_replies::tests(),
@@ -80,9 +85,9 @@ fn trial(name: &'static str, test: Test, url: &Result<String, &ServerError>) -> 
             Trial::test(name, move || support::run(test, server))
         }
         Err(error) => {
-            let required = std::env::var("CI").is_ok_and(|ci| ci == "true");
             let reason = error.to_string();
-            Trial::test(name, move || Err(Failed::from(reason))).with_ignored_flag(!required)
+            Trial::test(name, move || Err(Failed::from(reason)))
+                .with_ignored_flag(!support::is_required())
         }
     }
 }

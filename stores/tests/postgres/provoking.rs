@@ -35,8 +35,7 @@ pub async fn cut_those(server: &Server, schema: &str, such: &str) {
     for pid in numbers(&mut connection, &sql).await {
         let ends = format!("SELECT count(*) FROM (SELECT pg_terminate_backend({pid})) AS ended");
         number(&mut connection, &ends).await;
-        let left = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {pid}");
-        becomes(&mut connection, &left, 0).await;
+        Process(pid).ends(server).await;
     }
 }
 
@@ -69,6 +68,12 @@ impl Process {
     pub async fn of_type(server: &Server, name: &str) -> Self {
         let sql = format!("SELECT pid::bigint FROM pg_stat_activity WHERE backend_type = '{name}'");
         Process(number(&mut server.raw().await, &sql).await)
+    }
+
+    /// Waits until it has ended.
+    pub async fn ends(self, server: &Server) {
+        let left = format!("SELECT count(*) FROM pg_stat_activity WHERE pid = {}", self.0);
+        becomes(&mut server.raw().await, &left, 0).await;
     }
 
     pub fn signal(self, signal: Signal) {

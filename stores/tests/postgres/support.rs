@@ -38,6 +38,11 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
+/// Whether a test that cannot run fails.
+pub fn is_required() -> bool {
+    std::env::var("CI").is_ok_and(|ci| ci == "true")
+}
+
 /// Runs a test on a runtime of its own. A panic is its failure.
 pub fn run(test: Test, server: Server) -> Result<(), Failed> {
     let runtime =
@@ -69,6 +74,18 @@ impl Server {
     pub fn options_with(&self, name: &str, value: &str) -> PostgresOptions {
         let connect: PgConnectOptions = self.url.parse().expect("the server's URL");
         PostgresOptions::new(connect.options([(name, value)]))
+    }
+
+    /// A new database, on the same server.
+    pub async fn database(&self, name: &str) -> Server {
+        self.execute_raw(&format!("CREATE DATABASE {name}")).await;
+        self.in_database(name)
+    }
+
+    /// The same server, in this database of it.
+    pub fn in_database(&self, name: &str) -> Server {
+        let (server, _) = self.url.rsplit_once('/').expect("the server's URL names a database");
+        Server::at(format!("{server}/{name}"))
     }
 
     pub fn namespaces(&self) -> PostgresNamespaces {
