@@ -37,15 +37,25 @@ pub struct RawHead {
     pub state: BTreeMap<Id, Value>,
 }
 
-/// One difference between the rows and the model.
+/// Something in a namespace that should not be so: a difference between the rows and the
+/// model, or what a fault left behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The session whose rows differ.
-    pub session: Id,
-    /// The invariant that such rows break.
+    /// The session whose rows differ; none where it is about the namespace.
+    pub session: Option<Id>,
+    /// The invariant that is broken.
     pub invariant: Invariant,
-    /// What is wrong with them, for a reader.
+    /// What is wrong, for a reader.
     pub text: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.session {
+            Some(session) => write!(formatter, "rows of {session:?}: {}", self.text),
+            None => formatter.write_str(&self.text),
+        }
+    }
 }
 
 /// Holds the rows against the model; an empty list says that they agree.
@@ -55,7 +65,7 @@ pub fn compare(model: &StoreModel, audit: &Audit) -> Vec<Finding> {
     for (id, session) in model.sessions() {
         let found = audit.get(id).unwrap_or(&nothing);
         let mut report = |invariant, text| {
-            findings.push(Finding { session: id.clone(), invariant, text });
+            findings.push(Finding { session: Some(id.clone()), invariant, text });
         };
         match session {
             Some(session) => compare_session(session, found, &mut report),

@@ -105,7 +105,7 @@ pub enum Answer {
 
 impl Answer {
     /// Whether the server says that it changed something.
-    pub(super) fn has_effect(&self) -> bool {
+    pub fn has_effect(&self) -> bool {
         matches!(self, Answer::Done(tag) if !tag.ends_with(" 0") && tag != "ROLLBACK")
     }
 }

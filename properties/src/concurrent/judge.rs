@@ -178,12 +178,11 @@ fn without_order(
 }
 
 fn wrong_rows(findings: &[Finding]) -> Violation {
-    let explain = |finding: &Finding| format!("rows of {:?}: {}", finding.session, finding.text);
     Violation {
         invariant: findings.first().map_or(Invariant::Liveness, |finding| finding.invariant),
         index: None,
         operation: None,
-        explanation: findings.iter().map(explain).collect(),
+        explanation: findings.iter().map(Finding::to_string).collect(),
     }
 }
 

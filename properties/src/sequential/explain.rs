@@ -133,7 +133,7 @@ fn describe(difference: &Difference, lines: &mut Vec<String>) -> Invariant {
         }
         Difference::Rows(findings) => {
             for finding in findings {
-                lines.push(cut(format!("rows of {:?}: {}", finding.session, finding.text)));
+                lines.push(cut(finding.to_string()));
             }
             findings.first().map_or(Invariant::Liveness, |finding| finding.invariant)
         }

@@ -77,7 +77,7 @@ impl Backend for Tormented {
 
     async fn settle(&mut self) -> Result<Vec<Finding>, BackendError> {
         let finding = |text: &str| Finding {
-            session: "s".into(),
+            session: Some("s".into()),
             invariant: Invariant::Liveness,
             text: text.to_owned(),
         };

@@ -14,11 +14,12 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnection, PgDatabaseError, PgRow, PgSeverity};
 use sqlx::{
-    AssertSqlSafe, ConnectOptions, Connection, Either, Execute, Executor, Postgres, raw_sql,
+    AssertSqlSafe, ConnectOptions, Connection, Either, Execute, Executor, Postgres, Row, raw_sql,
 };
 use stagefault_models::Failure;
 
 use super::failure::{failure, gone, not_ours};
+use super::route::Route;
 use super::schema::{Found, Schema};
 use crate::flaws::{Flaw, Flaws};
 
@@ -35,8 +36,11 @@ pub(super) struct Link {
     /// Absent after it broke or was given up, until the next operation makes another.
     connection: Option<PgConnection>,
     schema: Arc<Schema>,
+    route: Route,
     /// Whether the schema was there at the last look.
     schema_exists: bool,
+    /// The server's process id for the connection, or the one before.
+    backend: Option<i32>,
     /// What the connection's timeouts are set for.
     deadline: Duration,
     flaws: Flaws,
@@ -54,14 +58,16 @@ impl Link {
         deadline: Duration,
         flaws: Flaws,
     ) -> Result<Self, OpenError> {
-        let mut link = Link { connection: None, schema, schema_exists: false, deadline, flaws };
+        let (connection, backend) = (None, None);
+        let (route, schema_exists) = (Route::default(), false);
+        let mut link = Link { connection, schema, route, schema_exists, backend, deadline, flaws };
         link.connect(deadline).await?;
         Ok(link)
     }
 
     /// Connects, and sees to it that the schema is ours if it is there.
     async fn connect(&mut self, deadline: Duration) -> Result<(), OpenError> {
-        let mut options = self.schema.connect_options(deadline);
+        let mut options = self.route.applied_to(self.schema.connect_options(deadline));
         if self.flaws.has(Flaw::CommitNotFlushed) {
             options = options.options([("synchronous_commit", "off")]);
         }
@@ -79,7 +85,10 @@ impl Link {
         let answer = self.send(raw_sql(self.schema.question())).await;
         let rows = answer.map_err(|error| unreachable(error.driver()))?.rows;
         match self.schema.recognise(&rows).map_err(|error| unreachable(&error))? {
-            Found::Ours => self.schema_exists = true,
+            Found::Ours => {
+                self.schema_exists = true;
+                self.backend = rows.first().and_then(|row| row.try_get(2).ok());
+            }
             Found::Nothing => self.schema_exists = false,
             Found::NotOurs(reason) => {
                 self.give_up();
@@ -94,12 +103,23 @@ impl Link {
         self.schema_exists
     }
 
+    /// The server's process id for the connection, if there is one.
+    pub(super) fn backend(&self) -> Option<i32> {
+        self.connection.as_ref().and(self.backend)
+    }
+
     /// Says good-bye to the server.
     pub(super) async fn close(&mut self) {
         let Some(connection) = self.connection.take() else { return };
         if let Err(error) = connection.close().await {
             tracing::debug!(%error, "a connection was gone before it was closed");
         }
+    }
+
+    /// Gives the connection up, and connects by this route from now on.
+    pub(super) fn reroute(&mut self, route: Route) {
+        self.route = route;
+        self.give_up();
     }
 
     /// Makes sure that there is a connection, as patient as the deadline allows.

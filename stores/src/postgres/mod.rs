@@ -60,6 +60,7 @@ mod options;
 mod planted;
 mod promote;
 mod races;
+mod route;
 mod row;
 mod run;
 mod schema;
@@ -82,6 +83,7 @@ pub use database::PostgresDatabase;
 use link::Link;
 pub use namespaces::PostgresNamespaces;
 pub use options::PostgresOptions;
+pub use route::Route;
 #[doc(hidden)]
 pub use run::Traced;
 use schema::Schema;
@@ -142,6 +144,17 @@ impl PostgresBackend {
     #[doc(hidden)]
     pub fn connect_options(&self) -> PgConnectOptions {
         self.schema.connect_options(Scope::default().deadline)
+    }
+
+    /// The server's process ids for the connections that the backend and its handles have:
+    /// any other one that bears the schema's name is nobody's.
+    pub async fn connected(&self) -> Vec<i32> {
+        let own = self.own.lock().await.as_ref().and_then(Link::backend);
+        let mut connected: Vec<i32> = own.into_iter().collect();
+        for handle in self.handles.lock().await.iter().filter_map(Weak::upgrade) {
+            connected.extend(handle.lock().await.as_ref().and_then(Link::backend));
+        }
+        connected
     }
 
     /// Closes the handles' connections, when each has ended what it is at.

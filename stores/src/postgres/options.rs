@@ -80,6 +80,11 @@ impl PostgresOptions {
         (!allowed).then_some(host)
     }
 
+    /// Whether the server is reached by a Unix socket, and not by a port.
+    pub fn is_by_socket(&self) -> bool {
+        self.connect.get_socket().is_some() || self.connect.get_host().starts_with('/')
+    }
+
     /// The options of sqlx, if the host is allowed.
     pub(super) fn allowed(&self) -> Result<&PgConnectOptions, BackendError> {
         let Some(host) = self.forbidden_host() else { return Ok(&self.connect) };

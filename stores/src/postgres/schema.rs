@@ -87,7 +87,7 @@ impl Schema {
     pub(super) fn question(&self) -> AssertSqlSafe<String> {
         AssertSqlSafe(format!(
             "SELECT coalesce(obj_description(oid, 'pg_namespace'), ''), \
-                    coalesce(current_schema(), '') \
+                    coalesce(current_schema(), ''), pg_backend_pid() \
              FROM pg_namespace WHERE nspname = '{}'",
             self.name
         ))

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use stagefault_models::{Completion, Operation, Point, Reply, Scope, Store};
+use stagefault_models::{Completion, Failure, Operation, Point, Reply, Scope, Store};
 use tokio::sync::Mutex;
 
 use super::failure::{Stop, closed, late};
 use super::link::Link;
+use super::route::Route;
 use super::run::{Run, Traced};
 use super::{calls, interactive, load, messages, planted, promote, races, session, staging, sweep};
 use crate::flaws::{Flaw, Flaws};
@@ -46,6 +47,17 @@ impl PostgresStore {
         self.trace.take().unwrap_or_default()
     }
 
+    /// Gives the connection up and connects another way, now and from now on.
+    ///
+    /// # Errors
+    /// That this connection cannot be made. The next operation tries again, by this way.
+    pub async fn reroute(&mut self, route: Route) -> Result<(), Failure> {
+        let mut slot = self.slot.lock().await;
+        let link = slot.as_mut().ok_or_else(closed)?;
+        link.reroute(route);
+        link.prepare(Scope::default().deadline).await
+    }
+
     /// Executes a valid operation, once.
     async fn attempt(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
         let mut in_doubt = false;
@@ -64,6 +76,7 @@ impl PostgresStore {
         };
         if in_doubt { Completion::Unknown(failure) } else { Completion::NotApplied(failure) }
     }
+
     async fn answer(
         &mut self,
         operation: &Operation,

@@ -1,0 +1,210 @@
+//! A writer's handle that meets faults: an operation is held at a point, and the fault done
+//! to it there.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use stagefault_models::{
+    Cause, Completion, Failure, Fault, FaultKind, Operation, Point, Reason, Receipt, Scope, Store,
+};
+use stagefault_stores::postgres::{PostgresStore, Route};
+use tokio::select;
+
+use super::backend::{Scene, Seat};
+use super::plan::Plan;
+use super::point::HeldAt;
+use super::server::{Blow, Met, Outage};
+use crate::proxy::Line;
+
+/// One writer's handle, whose operations meet the faults that they are told to.
+///
+/// A fault that [`Available`](super::Available) does not have, or that cannot be done when it
+/// comes to it, is not done and leaves no receipt.
+pub struct TormentedStore {
+    inner: PostgresStore,
+    seat: Arc<Seat>,
+    scene: Arc<Scene>,
+    met: Met,
+    planned: Option<Fault>,
+    receipt: Option<Receipt>,
+}
+
+/// How an operation ended.
+struct Course {
+    completion: Completion,
+    /// Whether the fault was done, if it is none that the line does.
+    struck: bool,
+    /// The server is away until this is dropped.
+    _outage: Option<Outage>,
+}
+
+/// What was done to an operation that is held.
+struct Struck {
+    fired: bool,
+    outage: Option<Outage>,
+}
+
+impl TormentedStore {
+    pub(super) fn new(inner: PostgresStore, seat: Arc<Seat>, scene: Arc<Scene>) -> Self {
+        TormentedStore { inner, seat, scene, met: Met::default(), planned: None, receipt: None }
+    }
+
+    /// The fault that is planned, if it can be done to this operation.
+    fn plan_for(&mut self, operation: &Operation) -> Option<Plan> {
+        let Some(Fault::At { point, kind }) = self.planned.take() else { return None };
+        self.scene.available.outcome(operation.kind(), point, kind)?;
+        Some(Plan { point, kind })
+    }
+
+    /// Leads the handle's connection through a line, if it is not yet. Whether it is.
+    async fn goes_through_a_line(&mut self) -> bool {
+        if self.seat.line.initialized() {
+            return true;
+        }
+        let Some(upstream) = self.scene.upstream.clone() else { return false };
+        let Ok(line) = Line::open(upstream).await else { return false };
+        let route = Route { port: Some(line.port()), ..Route::default() };
+        let connected = self.inner.reroute(route).await;
+        // Connected or not, this is its way from now on.
+        self.seat.line.set(line).is_ok() && connected.is_ok()
+    }
+
+    /// Executes an operation that is to meet this.
+    async fn tormented(
+        &mut self,
+        plan: Plan,
+        operation: &Operation,
+        scope: &Scope<'_>,
+    ) -> Completion {
+        if plan.needs_line() && !self.goes_through_a_line().await {
+            return self.inner.execute(operation, scope).await;
+        }
+        let (inner, scene, line) = (&mut self.inner, &*self.scene, self.seat.line.get());
+        let line = line.filter(|_| plan.needs_line());
+        if let Some(line) = line {
+            // A new operation begins, also where no fault waits on the wire.
+            line.disarm();
+            plan.armed().into_iter().for_each(|fault| line.arm(fault));
+        }
+        let hook = HeldAt::new(plan.point, scope.hook);
+        let scope = Scope { deadline: plan.deadline(scope.deadline), hook: Some(&hook) };
+        let course = plan.run(inner.execute(operation, &scope), &hook, scene, line).await;
+        let seen = line.and_then(Line::disarm);
+        let fired = if plan.wire_kind().is_some() { seen.is_some() } else { course.struck };
+        self.receipt =
+            fired.then(|| Receipt { fault: plan.fault(), applied: plan.applied(seen.as_ref()) });
+        course.completion
+    }
+}
+
+impl Plan {
+    /// Executes the operation, and when it is at the point does this to it.
+    async fn run(
+        self,
+        execution: impl Future<Output = Completion>,
+        hook: &HeldAt<'_>,
+        scene: &Scene,
+        line: Option<&Line>,
+    ) -> Course {
+        let course = {
+            let mut execution = pin!(execution);
+            let completion = select! {
+                biased;
+                completion = &mut execution => Some(completion),
+                () = hook.arrival() => None,
+                () = self.is_held_by(line) => None,
+            };
+            if let Some(completion) = completion {
+                return Course { completion, struck: false, _outage: None };
+            }
+            if self.kind == FaultKind::CallerGone {
+                Course { completion: gone(), struck: true, _outage: None }
+            } else {
+                let Struck { fired, outage } = self.strike(scene, line).await;
+                hook.let_go();
+                let completion = execution.await;
+                Course { completion, struck: fired, _outage: outage }
+            }
+        };
+        // The operation is over, or dropped: what is held of it has nobody to go to.
+        if self.wire_kind().is_none()
+            && let Some(line) = line
+        {
+            line.heal();
+        }
+        course
+    }
+
+    /// Returns when the line holds the operation, if it is to.
+    async fn is_held_by(self, line: Option<&Line>) {
+        match line {
+            Some(line) if self.is_on_the_wire() && self.wire_kind().is_none() => {
+                line.fired().await;
+            }
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Does it to an operation that is held.
+    async fn strike(self, scene: &Scene, line: Option<&Line>) -> Struck {
+        let mut struck = Struck { fired: false, outage: None };
+        match (self.kind, line) {
+            (FaultKind::ServerKill, _) => struck.outage = scene.strike(Blow::Kill).await,
+            (FaultKind::ServerStop, _) => struck.outage = scene.strike(Blow::Stop).await,
+            (FaultKind::Terminate, Some(line)) => {
+                if let Some(backend) = line.backend() {
+                    struck.fired = scene.admin.terminate(backend).await.unwrap_or(false);
+                }
+            }
+            (_, Some(line)) => self.wire_kind().into_iter().for_each(|kind| line.cut_now(kind)),
+            (_, None) => {}
+        }
+        struck.fired |= struck.outage.is_some();
+        if let Some(line) = line.filter(|_| self.is_on_the_wire()) {
+            self.release(line).await;
+        }
+        struck
+    }
+
+    /// Lets the line go on after the server's end of the connection is gone: a commit is
+    /// delivered to nobody, and an answer that was held is lost with the server.
+    async fn release(self, line: &Line) {
+        if self.point == Point::CommitSent {
+            line.go_on().await;
+        } else {
+            line.heal();
+        }
+    }
+}
+
+impl Scene {
+    async fn strike(&self, blow: Blow) -> Option<Outage> {
+        self.server.as_ref()?.strike(blow).await
+    }
+}
+
+impl Store for TormentedStore {
+    async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        if let Some(server) = &self.scene.server {
+            server.endure(&mut self.met).await;
+        }
+        match self.plan_for(operation) {
+            Some(plan) => self.tormented(plan, operation, scope).await,
+            None => self.inner.execute(operation, scope).await,
+        }
+    }
+
+    fn plan(&mut self, fault: Option<Fault>) {
+        self.planned = fault;
+        self.receipt = None;
+    }
+
+    fn receipt(&mut self) -> Option<Receipt> {
+        self.receipt.take()
+    }
+}
+
+fn gone() -> Completion {
+    let reason = Reason("injected: the caller went away".to_owned());
+    Completion::Unknown(Failure { cause: Cause::Connection, reason })
+}
