@@ -99,7 +99,7 @@ impl Available {
         kind: FaultKind,
     ) -> Option<Outcome> {
         let shape = Shape::of(operation);
-        let can = self.lacks(kind).is_none() && shape.reaches(point);
+        let can = self.lacks(kind).is_none() && shape.reaches(point) && can_meet(operation, kind);
         can.then(|| shape.outcome(point, kind)).flatten()
     }
 
@@ -111,6 +111,10 @@ impl Available {
             FaultKind::ServerKill | FaultKind::ServerStop if !self.server => {
                 Some("the server was given, and so is not to be killed")
             }
+            FaultKind::Deadlock if !self.server => {
+                Some("who gives way is for a superuser to say, and the server was given")
+            }
+            FaultKind::DiskFull => Some("it would take a file system of its own"),
             _ => None,
         }
     }
@@ -125,6 +129,30 @@ impl Outcome {
             Completion::Unknown(_) => self.unknown,
         };
         completes && !(self.applied == Applied::Never && applied == Some(true))
+    }
+}
+
+/// Whether the operation takes locks by which it can meet a fault of this kind.
+fn can_meet(operation: OperationKind, kind: FaultKind) -> bool {
+    use OperationKind as Kind;
+    match kind {
+        // It waits for nobody's row.
+        FaultKind::LockTimeout | FaultKind::StatementTimeout => operation != Kind::CreateSession,
+        // These lock the session's key, which nobody changes.
+        FaultKind::Serialization => {
+            !matches!(operation, Kind::CreateSession | Kind::BeginRun | Kind::RegisterCall)
+        }
+        // These lock a session's row, and then others of the session.
+        FaultKind::Deadlock => matches!(
+            operation,
+            Kind::Promote
+                | Kind::Discard
+                | Kind::Stage
+                | Kind::DeleteSession
+                | Kind::ExpireCalls
+                | Kind::Cleanup
+        ),
+        _ => true,
     }
 }
 
@@ -198,10 +226,35 @@ impl Shape {
             Terminate | ServerKill | ServerStop => self.when_the_server_ends_it(point, kind),
             Reset | Close | BlackHole | Truncate => self.when_it_is_cut(point, kind),
             Delay | Trickle => self.when_it_is_slow(point, kind),
-            LockTimeout | StatementTimeout | IdleTimeout | Serialization | Deadlock | DiskFull => {
-                None
+            IdleTimeout => self.when_it_idles(point),
+            LockTimeout | StatementTimeout | Serialization | Deadlock => {
+                self.when_it_is_contested(point, kind)
             }
+            DiskFull => None,
         }
+    }
+
+    /// Only between its statements a transaction is idle.
+    fn when_it_idles(self, point: Point) -> Option<Outcome> {
+        let within = matches!(point, Point::Statement(2 | 3) | Point::BeforeCommit);
+        (self == Shape::Sweep && within).then(|| self.broken_before_the_commit(point))
+    }
+
+    /// Before it takes its locks; for a deadlock before it takes the last of them.
+    fn when_it_is_contested(self, point: Point, kind: FaultKind) -> Option<Outcome> {
+        let in_time = match (self, point) {
+            (Shape::Read, _) => false,
+            (_, Point::Acquire) => true,
+            (Shape::Single | Shape::Guarded, Point::BeforeCommit) => true,
+            (Shape::Guarded | Shape::Sweep, Point::Statement(1)) => true,
+            (Shape::Sweep, Point::Begin) => true,
+            (Shape::Sweep, Point::Statement(2)) => kind == FaultKind::Deadlock,
+            _ => false,
+        };
+        let unknown = false;
+        let given_up =
+            Outcome { answered: false, not_applied: true, unknown, applied: Applied::Never };
+        in_time.then_some(given_up)
     }
 
     fn when_the_caller_goes(self, point: Point) -> Option<Outcome> {

@@ -11,7 +11,7 @@
 //!
 //! - `namespaces` and `backend` make the backend, and `store` executes one operation under
 //!   its fault; `plan` puts a fault into a line's terms, and `point` holds an operation where
-//!   it is to be done.
+//!   it is to be done. In a `contest` another transaction gets in the operation's way.
 //! - `admin` is the server's administrator, `server` the server that may be killed, and
 //!   `aftermath` what is looked for when all is over.
 //! - [`available`] says what can be done where, and what may come of it.
@@ -24,6 +24,7 @@ mod admin;
 mod aftermath;
 pub mod available;
 mod backend;
+mod contest;
 mod namespaces;
 mod plan;
 mod point;

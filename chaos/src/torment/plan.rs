@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use stagefault_models::{Fault, FaultKind, Point};
+use stagefault_models::{Fault, FaultKind, Point, Scope};
 
+use super::contest::settings;
 use crate::proxy::{Answer, Commit, Kind, Place, WireFault, WireReceipt};
 
 /// The deadline of an operation that only its deadline ends.
@@ -73,6 +74,16 @@ impl Plan {
         }
     }
 
+    /// Whether another transaction is to get in the operation's way.
+    pub(super) fn is_contest(self) -> bool {
+        self.changes_settings() && self.kind != FaultKind::IdleTimeout
+    }
+
+    /// Whether the operation needs a session with other settings.
+    pub(super) fn changes_settings(self) -> bool {
+        !settings(self.kind).is_empty()
+    }
+
     /// What a line is armed with: the fault, or else that it holds what is under way, so that
     /// the fault can be done meanwhile.
     pub(super) fn armed(self) -> Option<WireFault> {
@@ -85,6 +96,8 @@ impl Plan {
         match self.kind {
             FaultKind::BlackHole => given.min(SHORT),
             FaultKind::Delay if self.is_on_the_wire() => given.min(SHORT),
+            // The settings of its session are for this one.
+            _ if self.changes_settings() => Scope::default().deadline,
             _ => given,
         }
     }

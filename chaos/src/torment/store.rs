@@ -1,16 +1,17 @@
 //! A writer's handle that meets faults: an operation is held at a point, and the fault done
 //! to it there.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use stagefault_models::{
     Cause, Completion, Failure, Fault, FaultKind, Operation, Point, Reason, Receipt, Scope, Store,
 };
 use stagefault_stores::postgres::{PostgresStore, Route};
-use tokio::select;
+use tokio::{join, select};
 
 use super::backend::{Scene, Seat};
+use super::contest::{Rival, settings};
 use super::plan::Plan;
 use super::point::HeldAt;
 use super::server::{Blow, Met, Outage};
@@ -38,6 +39,12 @@ struct Course {
     _outage: Option<Outage>,
 }
 
+impl Course {
+    fn of(completion: Completion, struck: bool) -> Self {
+        Course { completion, struck, _outage: None }
+    }
+}
+
 /// What was done to an operation that is held.
 struct Struck {
     fired: bool,
@@ -56,17 +63,23 @@ impl TormentedStore {
         Some(Plan { point, kind })
     }
 
-    /// Leads the handle's connection through a line, if it is not yet. Whether it is.
-    async fn goes_through_a_line(&mut self) -> bool {
-        if self.seat.line.initialized() {
-            return true;
+    /// Sees to it that the handle's connection goes through a line, and that its session has
+    /// the settings for this. Whether it is so.
+    async fn prepare(&mut self, plan: Plan) -> bool {
+        if !self.seat.line.initialized() {
+            let Some(upstream) = self.scene.upstream.clone() else { return false };
+            let Ok(line) = Line::open(upstream).await else { return false };
+            // Connected or not, this is its way from now on.
+            let is_new = self.seat.line.set(line).is_ok();
+            return is_new && self.reroute(settings(plan.kind)).await;
         }
-        let Some(upstream) = self.scene.upstream.clone() else { return false };
-        let Ok(line) = Line::open(upstream).await else { return false };
-        let route = Route { port: Some(line.port()), ..Route::default() };
-        let connected = self.inner.reroute(route).await;
-        // Connected or not, this is its way from now on.
-        self.seat.line.set(line).is_ok() && connected.is_ok()
+        !plan.changes_settings() || self.reroute(settings(plan.kind)).await
+    }
+
+    /// Connects anew, through the line. Whether that is possible.
+    async fn reroute(&mut self, settings: Vec<(&'static str, String)>) -> bool {
+        let port = self.seat.line.get().map(Line::port);
+        self.inner.reroute(Route { port, settings }).await.is_ok()
     }
 
     /// Executes an operation that is to meet this.
@@ -76,9 +89,19 @@ impl TormentedStore {
         operation: &Operation,
         scope: &Scope<'_>,
     ) -> Completion {
-        if plan.needs_line() && !self.goes_through_a_line().await {
+        if plan.needs_line() && !self.prepare(plan).await {
             return self.inner.execute(operation, scope).await;
         }
+        let completion = self.meet(plan, operation, scope).await;
+        if plan.changes_settings() {
+            // If the server is away, the next operation connects.
+            self.reroute(Vec::new()).await;
+        }
+        completion
+    }
+
+    /// Executes an operation that meets this.
+    async fn meet(&mut self, plan: Plan, operation: &Operation, scope: &Scope<'_>) -> Completion {
         let (inner, scene, line) = (&mut self.inner, &*self.scene, self.seat.line.get());
         let line = line.filter(|_| plan.needs_line());
         if let Some(line) = line {
@@ -88,7 +111,8 @@ impl TormentedStore {
         }
         let hook = HeldAt::new(plan.point, scope.hook);
         let scope = Scope { deadline: plan.deadline(scope.deadline), hook: Some(&hook) };
-        let course = plan.run(inner.execute(operation, &scope), &hook, scene, line).await;
+        let execution = inner.execute(operation, &scope);
+        let course = plan.run(operation, execution, &hook, scene, line).await;
         let seen = line.and_then(Line::disarm);
         let fired = if plan.wire_kind().is_some() { seen.is_some() } else { course.struck };
         self.receipt =
@@ -101,6 +125,7 @@ impl Plan {
     /// Executes the operation, and when it is at the point does this to it.
     async fn run(
         self,
+        operation: &Operation,
         execution: impl Future<Output = Completion>,
         hook: &HeldAt<'_>,
         scene: &Scene,
@@ -115,10 +140,12 @@ impl Plan {
                 () = self.is_held_by(line) => None,
             };
             if let Some(completion) = completion {
-                return Course { completion, struck: false, _outage: None };
+                return Course::of(completion, false);
             }
             if self.kind == FaultKind::CallerGone {
-                Course { completion: gone(), struck: true, _outage: None }
+                Course::of(gone(), true)
+            } else if self.is_contest() {
+                self.contest(operation, execution, hook, scene, line).await
             } else {
                 let Struck { fired, outage } = self.strike(scene, line).await;
                 hook.let_go();
@@ -132,6 +159,36 @@ impl Plan {
         {
             line.heal();
         }
+        course
+    }
+
+    /// Has a rival get in the way of an operation that is held.
+    async fn contest(
+        self,
+        operation: &Operation,
+        mut execution: Pin<&mut impl Future<Output = Completion>>,
+        hook: &HeldAt<'_>,
+        scene: &Scene,
+        line: Option<&Line>,
+    ) -> Course {
+        let rival = Rival::of(operation, self.kind, scene).await;
+        hook.let_go();
+        let (Ok(mut rival), Some(backend)) = (rival, line.and_then(Line::backend)) else {
+            return Course::of(execution.await, false);
+        };
+        let completion = select! {
+            biased;
+            completion = &mut execution => Some(completion),
+            () = rival.until_in_the_way_of(backend) => None,
+        };
+        let course = match completion {
+            Some(completion) => Course::of(completion, false),
+            None => {
+                let (completion, certain) = join!(execution, rival.press());
+                Course::of(completion, certain)
+            }
+        };
+        rival.retire().await;
         course
     }
 
@@ -154,6 +211,11 @@ impl Plan {
             (FaultKind::Terminate, Some(line)) => {
                 if let Some(backend) = line.backend() {
                     struck.fired = scene.admin.terminate(backend).await.unwrap_or(false);
+                }
+            }
+            (FaultKind::IdleTimeout, Some(line)) => {
+                if let Some(backend) = line.backend() {
+                    struck.fired = scene.admin.until_gone(backend).await.is_ok();
                 }
             }
             (_, Some(line)) => self.wire_kind().into_iter().for_each(|kind| line.cut_now(kind)),

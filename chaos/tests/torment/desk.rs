@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use stagefault_chaos::torment::{MortalServer, Tormented, TormentedNamespaces, TormentedStore};
 use stagefault_models::{
     Backend, CallState, Completion, Fault, FaultKind, Namespaces, Operation, Point, Receipt, Scope,
-    Snapshot, Store, Value,
+    Snapshot, Stage, Store, Value,
 };
 use stagefault_stores::flaws::Flaws;
 
@@ -76,7 +76,10 @@ impl Sample {
     pub async fn prepare(self, store: &mut TormentedStore, session: &str) {
         done(store, create(session)).await;
         match self {
-            Sample::Load | Sample::Stage => {}
+            Sample::Load => {}
+            Sample::Stage => {
+                done(store, stage(session, "t", "c", vec![])).await;
+            }
             Sample::Promote => {
                 done(store, stage(session, "t", "c", vec![set("staged", 1)])).await;
             }
@@ -90,7 +93,10 @@ impl Sample {
     pub fn operation(self, session: &str) -> Operation {
         match self {
             Sample::Load => load(session),
-            Sample::Stage => stage(session, "t", "c", vec![set("k", 1)]),
+            Sample::Stage => match stage(session, "t", "c", vec![set("k", 1)]) {
+                Operation::Stage(stage) => Operation::Stage(Stage { at: 2, ..stage }),
+                other => other,
+            },
             Sample::Promote => promotion(session, "t", 1),
             Sample::Expire => Operation::ExpireCalls { now: 1 },
         }
@@ -100,7 +106,7 @@ impl Sample {
     pub fn took_effect(self, after: &Snapshot) -> bool {
         match self {
             Sample::Load => false,
-            Sample::Stage => !after.staged.is_empty(),
+            Sample::Stage => after.staged.iter().any(|mark| mark.at == 2),
             Sample::Promote => {
                 let whole = (after.version, after.staged.len(), after.message_count);
                 assert!(whole == (1, 1, 0) || whole == (2, 0, 1), "half a promote: {after:?}");
