@@ -5,6 +5,7 @@
 //! in the middle leaves the server down; and there is one outage at a time.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
@@ -25,6 +26,7 @@ pub struct MortalServer {
     server: Mutex<PostgresServer>,
     url: String,
     location: String,
+    folder: PathBuf,
     state: watch::Sender<State>,
     /// How many outages were wanted.
     outages: AtomicU64,
@@ -78,13 +80,19 @@ impl MortalServer {
         let server = PostgresServer::start(Options { listen, durability, ..options })?;
         let (url, location) = (server.url(), server.redacted_url());
         let state = watch::Sender::new(State::Up);
+        let folder = server.socket_dir().to_owned();
         let (server, outages) = (Mutex::new(server), AtomicU64::new(0));
-        Ok(Arc::new(MortalServer { server, url, location, state, outages }))
+        Ok(Arc::new(MortalServer { server, url, location, folder, state, outages }))
     }
 
     /// How to connect as the superuser, password included. Not for logs.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The server's own folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Brings the server down, when it is up. It is down when this returns; `None`: it could

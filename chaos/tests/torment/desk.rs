@@ -4,9 +4,10 @@
 use std::sync::{Arc, LazyLock};
 
 use stagefault_chaos::torment::{MortalServer, Tormented, TormentedNamespaces, TormentedStore};
+use stagefault_models::audit::Audit;
 use stagefault_models::{
-    Backend, CallState, Completion, Fault, FaultKind, Namespaces, Operation, Point, Receipt, Scope,
-    Snapshot, Stage, Store, Value,
+    Backend, Completion, Fault, FaultKind, Namespaces, Operation, OperationKind, Point, Receipt,
+    Scope, Status, Store, Value,
 };
 use stagefault_stores::flaws::Flaws;
 
@@ -41,8 +42,8 @@ pub async fn under(
     (completion, store.receipt())
 }
 
-/// Whether an operation of the handle is done, at the latest the third: one may find the
-/// connection broken, and one nobody there.
+/// Sees to it that an operation of the handle is done, at the latest the third: one may find
+/// the connection broken, and one nobody there.
 pub async fn gets_on(store: &mut TormentedStore, session: &str) {
     let touch = Operation::Touch { session: session.into(), expires_at: None };
     let mut completions = Vec::new();
@@ -62,59 +63,62 @@ pub async fn settle(backend: &mut Tormented) -> TormentedStore {
     handle(backend).await
 }
 
-/// One operation of each course through the store, with an effect that can be seen.
-#[derive(Clone, Copy, Debug)]
-pub enum Sample {
-    Load,
-    Stage,
-    Promote,
-    Expire,
+/// Makes a session in which an operation of every kind has something to do, but for the one
+/// that is to make it.
+pub async fn prepare(store: &mut TormentedStore, kind: OperationKind, session: &str) {
+    if kind == OperationKind::CreateSession {
+        return;
+    }
+    done(store, create(session)).await;
+    done(store, stage(session, "t", "c", vec![set("staged", 1)])).await;
+    let (id, call, run) = (session.into(), "c".into(), "r".into());
+    done(store, Operation::RegisterCall { session: id, call, run, deadline: 1 }).await;
+    if kind == OperationKind::ConsumeInterrupt {
+        done(store, Operation::RequestInterrupt { session: session.into() }).await;
+    }
 }
 
-impl Sample {
-    /// Makes the session in which the operation has something to do.
-    pub async fn prepare(self, store: &mut TormentedStore, session: &str) {
-        done(store, create(session)).await;
-        match self {
-            Sample::Load => {}
-            Sample::Stage => {
-                done(store, stage(session, "t", "c", vec![])).await;
-            }
-            Sample::Promote => {
-                done(store, stage(session, "t", "c", vec![set("staged", 1)])).await;
-            }
-            Sample::Expire => {
-                let (id, call, run) = (session.into(), "c".into(), "r".into());
-                done(store, Operation::RegisterCall { session: id, call, run, deadline: 1 }).await;
-            }
+/// An operation of this kind, which has an effect in a session that was prepared for it.
+pub fn sample(kind: OperationKind, name: &str) -> Operation {
+    use OperationKind as Kind;
+    let session = name.into();
+    match kind {
+        Kind::CreateSession => create(name),
+        Kind::DeleteSession => delete(name),
+        Kind::Load => load(name),
+        Kind::ReadMessages => Operation::ReadMessages { session, offset: 0, limit: 9 },
+        Kind::Touch => Operation::Touch { session, expires_at: Some(99) },
+        Kind::Stage => stage(name, "t", "c", vec![]),
+        Kind::Discard => Operation::Discard { session, step: "t".into() },
+        Kind::Promote => promotion(name, "t", 1),
+        Kind::AppendMessages => append(name, vec![message("m", 1)]),
+        Kind::CompareAndSetStatus => {
+            let (from, to) = (vec![Status::Active], Status::Completed);
+            Operation::CompareAndSetStatus { session, from, to }
         }
+        Kind::BeginRun => Operation::BeginRun { session, run: "r".into() },
+        Kind::RequestInterrupt => Operation::RequestInterrupt { session },
+        Kind::ConsumeInterrupt => Operation::ConsumeInterrupt { session },
+        Kind::RegisterCall => {
+            Operation::RegisterCall { session, call: "d".into(), run: "r".into(), deadline: 9 }
+        }
+        Kind::SubmitResult => {
+            let (call, run, result) = ("c".into(), "r".into(), Value::Null);
+            Operation::SubmitResult { session, call, run, result, now: 0 }
+        }
+        Kind::ExpireCalls => Operation::ExpireCalls { now: 1 },
+        Kind::Cleanup => Operation::Cleanup { now: 9, staging_ttl: 0 },
     }
+}
 
-    pub fn operation(self, session: &str) -> Operation {
-        match self {
-            Sample::Load => load(session),
-            Sample::Stage => match stage(session, "t", "c", vec![set("k", 1)]) {
-                Operation::Stage(stage) => Operation::Stage(Stage { at: 2, ..stage }),
-                other => other,
-            },
-            Sample::Promote => promotion(session, "t", 1),
-            Sample::Expire => Operation::ExpireCalls { now: 1 },
-        }
-    }
-
-    /// Whether the operation has had its effect.
-    pub fn took_effect(self, after: &Snapshot) -> bool {
-        match self {
-            Sample::Load => false,
-            Sample::Stage => after.staged.iter().any(|mark| mark.at == 2),
-            Sample::Promote => {
-                let whole = (after.version, after.staged.len(), after.message_count);
-                assert!(whole == (1, 1, 0) || whole == (2, 0, 1), "half a promote: {after:?}");
-                after.version == 2
-            }
-            Sample::Expire => after.calls.iter().any(|(_, call)| call.state == CallState::Expired),
-        }
-    }
+/// All that can be seen of a session, by the store and past it.
+pub async fn look(
+    backend: &Tormented,
+    store: &mut TormentedStore,
+    session: &str,
+) -> (Completion, Audit) {
+    let rows = backend.audit(&[session.into()]).await.unwrap();
+    (execute(store, load(session)).await, rows)
 }
 
 /// A promote with something of everything.

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use stagefault_chaos::torment::{MortalServer, TormentedStore};
-use stagefault_models::{Backend, Completion, FaultKind, Operation, Point, Reply, Value};
+use stagefault_models::{
+    Backend, BackendError, Completion, FaultKind, Operation, Point, Reply, Value,
+};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -120,4 +122,47 @@ async fn all_messages(store: &mut TormentedStore, seen: &mut u64) -> BTreeSet<St
         *seen += messages.len() as u64;
         ids.extend(messages.into_iter().map(|message| message.id.to_string()));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_does_not_come_back_is_told_and_nothing_hangs() {
+    let server = MortalServer::start().unwrap();
+    let mut backend = namespace_on(&server).await;
+    let (mut store, mut other) = (handle(&backend).await, handle(&backend).await);
+    done(&mut store, create("s")).await;
+    make_unstartable(&server);
+    let touch = Operation::Touch { session: "s".into(), expires_at: None };
+    let (completion, receipt) =
+        under(&mut store, Point::BeforeCommit, FaultKind::ServerKill, &touch).await;
+    assert!(receipt.is_some(), "{completion:?}");
+    // Nobody waits for it in vain.
+    for store in [&mut store, &mut other] {
+        for _ in 0..3 {
+            let completion = execute(store, touch.clone()).await;
+            assert!(
+                matches!(completion, Completion::NotApplied(_) | Completion::Unknown(_)),
+                "{completion:?}"
+            );
+        }
+    }
+    let errors = [
+        backend.settle().await.map(drop),
+        backend.store().await.map(drop),
+        backend.audit(&[]).await.map(drop),
+        backend.reopen().await,
+        backend.remove().await,
+    ];
+    for error in errors {
+        let error = error.expect_err("the server is gone");
+        let text = error.to_string();
+        assert!(matches!(error, BackendError::Unreachable { .. }), "{text}");
+        assert!(text.contains("did not come back after it was killed"), "{text}");
+        assert!(text.contains(":***@127.0.0.1") && !text.contains('\n'), "{text}");
+    }
+}
+
+/// So that it can never start again.
+fn make_unstartable(server: &MortalServer) {
+    let data = server.folder().join("data");
+    std::fs::remove_file(data.join("global/pg_control")).unwrap();
 }
