@@ -5,13 +5,13 @@
 //! with no other operation open at the same time, so that which of the open ones are placed
 //! is a few bits, however long the history.
 
-use super::{Called, Specification};
+use super::{Called, Footprint, Specification};
 
 /// The calls and returns of one partition.
 pub(super) struct Course {
     pub known: Vec<Known>,
-    /// In the order of their calls: the call's place, and when.
-    pub unknown: Vec<(u32, u64)>,
+    /// In the order of their calls.
+    pub unknown: Vec<Unknown>,
     /// The known operations in the order of their returns.
     pub by_return: Vec<u32>,
     /// How many slots there are.
@@ -27,8 +27,26 @@ pub(super) struct Known {
     pub call: u32,
     pub called: u64,
     pub returned: u64,
+    /// Its place among the returns.
+    pub rank: u32,
     pub slot: u32,
     pub pure: bool,
+    pub footprint: Footprint,
+}
+
+impl Known {
+    /// Whether the search must try it where these parts matter.
+    pub fn is_candidate(&self, relevant: Footprint) -> bool {
+        !self.pure && self.footprint.meets(relevant)
+    }
+}
+
+/// An unknown operation.
+pub(super) struct Unknown {
+    /// Its place among the partition's calls.
+    pub call: u32,
+    pub called: u64,
+    pub footprint: Footprint,
 }
 
 impl Course {
@@ -38,30 +56,37 @@ impl Course {
     ) -> Self {
         let (mut known, mut unknown) = (Vec::new(), Vec::new());
         for (call, &Called { ref operation, called, ref returned }) in (0u32..).zip(calls) {
+            let seen = returned.as_ref().map(|(_, seen)| seen);
+            let footprint = specification.footprint(operation, seen);
             match returned {
                 Some((at, seen)) => {
                     let pure = specification.is_pure(operation, seen);
                     // A clock that runs back must not make the search lose its way.
                     let returned = (*at).max(called);
-                    known.push(Known { call, called, returned, slot: 0, pure });
+                    known.push(Known { call, called, returned, rank: 0, slot: 0, pure, footprint });
                 }
-                None if specification.may_change(operation) => unknown.push((call, called)),
+                None if specification.may_change(operation) => {
+                    unknown.push(Unknown { call, called, footprint });
+                }
                 None => {}
             }
         }
         known.sort_by_key(|known| known.called);
-        unknown.sort_by_key(|(_, called)| *called);
+        unknown.sort_by_key(|unknown| unknown.called);
         let mut course =
             Course { known, unknown, by_return: Vec::new(), slots: 0, events: Vec::new() };
         course.arrange();
         course
     }
 
-    /// Orders the events and deals out the slots.
+    /// Orders the events and deals out the ranks and slots.
     fn arrange(&mut self) {
         let count = self.known.len() as u32;
         self.by_return = (0..count).collect();
         self.by_return.sort_by_key(|known| self.known[*known as usize].returned);
+        for (rank, known) in (0..).zip(&self.by_return) {
+            self.known[*known as usize].rank = rank;
+        }
         let (mut free, mut returns) = (Vec::new(), self.by_return.iter().copied().peekable());
         for number in 0..count {
             let called = self.known[number as usize].called;
@@ -84,7 +109,7 @@ impl Course {
     /// The memory of the course, in bytes.
     pub fn bytes(&self) -> usize {
         self.known.capacity() * size_of::<Known>()
-            + self.unknown.capacity() * size_of::<(u32, u64)>()
+            + self.unknown.capacity() * size_of::<Unknown>()
             + (self.by_return.capacity() + self.events.capacity()) * size_of::<u32>()
     }
 }

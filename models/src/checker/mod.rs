@@ -11,6 +11,7 @@
 //! against the contract. The search itself is in `search`, which explains it.
 
 mod course;
+mod footprint;
 mod partition;
 mod pool;
 mod search;
@@ -21,6 +22,7 @@ use std::collections::BTreeSet;
 use std::hash::Hash;
 use std::ops::ControlFlow;
 
+pub use footprint::Footprint;
 pub use partition::{Partition, decide, partitions};
 pub use sessions::check_history;
 
@@ -60,6 +62,33 @@ pub trait Specification: Clone {
 
     /// Whether the operation, in doubt, could change any state; else it is never placed.
     fn may_change(&self, operation: &Self::Operation) -> bool;
+
+    /// The parts of the state that the operation, so answered or in doubt, has to do with. What
+    /// the parts are is for the specification to say. Of operations whose footprints do not
+    /// [meet](Footprint::meets) the search tries one order alone. By default all do.
+    ///
+    /// The law: whether the operation fits, and what it makes of the parts that it writes,
+    /// depends on nothing but the parts that it reads; all other parts it leaves as they are.
+    fn footprint(&self, operation: &Self::Operation, seen: Option<&Self::Answer>) -> Footprint {
+        let _ = (operation, seen);
+        Footprint::ALL
+    }
+
+    /// The parts that must be written, each of them, before the operation can be so answered.
+    /// Where nothing can write one in time, the search turns back. By default there are none.
+    ///
+    /// The law: on every way from this state to one in which the operation is so answered, each
+    /// of the parts is written by some operation, as its footprint says. So where the
+    /// operation fits already, there are none.
+    fn needs(
+        &mut self,
+        state: &Self::State,
+        operation: &Self::Operation,
+        seen: &Self::Answer,
+    ) -> u64 {
+        let _ = (state, operation, seen);
+        0
+    }
 
     /// The memory that the specification keeps for its states, in bytes.
     fn bytes(&self) -> usize {

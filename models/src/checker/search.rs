@@ -5,16 +5,21 @@
 //! before the search gets past. The search places one that fits, and goes on from there; when
 //! none is left it takes the last one back and tries another. It never comes twice to the same
 //! configuration ([`Seen`]), and it places pure operations as soon as they fit, which never
-//! rules an order out, so it branches over the others alone.
+//! rules an order out, so it branches over the others alone; and of those over the ones that
+//! matter for the first return (`narrowing`).
 //!
 //! Operations in doubt stay in a list of their own and are placed where something fits only
 //! after them: [`Order::KnownFirst`] tries them last, [`Order::ByCall`] when they were called.
 //! Either alone stalls on histories that the other decides at once.
 
+mod list;
+mod narrowing;
+
+use self::list::List;
 use super::course::Course;
 use super::pool::Pool;
 use super::seen::Seen;
-use super::{Called, Specification, Step};
+use super::{Called, Footprint, Specification, Step};
 
 /// What a search works on; the searches of a partition share it.
 pub(super) struct Ground<S: Specification> {
@@ -80,6 +85,8 @@ struct Frame {
     /// The last candidates that were tried from here.
     known: u32,
     unknown: u32,
+    /// What candidates must meet.
+    relevant: Footprint,
 }
 
 /// One search, which can be interrupted at any step.
@@ -169,7 +176,7 @@ impl Search {
     pub fn happened(&self, course: &Course) -> impl Iterator<Item = u32> {
         self.trail.iter().filter_map(|placed| match placed.what {
             Candidate::Known(_) => None,
-            Candidate::Unknown(number) => Some(course.unknown[number as usize].0),
+            Candidate::Unknown(number) => Some(course.unknown[number as usize].call),
         })
     }
 
@@ -177,7 +184,7 @@ impl Search {
     pub fn longest(&self, course: &Course) -> (impl Iterator<Item = u32>, u32, u32) {
         let calls = self.best.trail.iter().map(|placed| match *placed {
             Candidate::Known(number) => course.known[number as usize].call,
-            Candidate::Unknown(number) => course.unknown[number as usize].0,
+            Candidate::Unknown(number) => course.unknown[number as usize].call,
         });
         (calls, self.best.state, self.best.rank.unwrap_or(0))
     }
@@ -198,20 +205,26 @@ impl Search {
         let (count, first_return) =
             (course.known.len() as u32, course.by_return[self.rank as usize]);
         let mut known = self.known.after(frame.known);
-        while known < count && course.known[known as usize].pure {
+        while known < count && !course.known[known as usize].is_candidate(frame.relevant) {
             known = self.known.after(known);
         }
         let known = (known < count).then_some(known);
+        let mut unknown = self.unknown.after(frame.unknown);
+        while unknown < self.unknown.end()
+            && !course.unknown[unknown as usize].footprint.meets(frame.relevant)
+        {
+            unknown = self.unknown.after(unknown);
+        }
         let limit = course.known[first_return as usize].returned;
-        let unknown = Some(self.unknown.after(frame.unknown))
+        let unknown = Some(unknown)
             .filter(|number| *number < self.unknown.end())
-            .filter(|number| course.unknown[*number as usize].1 <= limit);
+            .filter(|number| course.unknown[*number as usize].called <= limit);
         let unknown_first = match (known, unknown) {
             (_, None) => false,
             (None, Some(_)) => true,
             (Some(known), Some(unknown)) => {
                 self.order == Order::ByCall
-                    && course.unknown[unknown as usize].1 < course.known[known as usize].called
+                    && course.unknown[unknown as usize].called < course.known[known as usize].called
             }
         };
         if unknown_first {
@@ -227,7 +240,7 @@ impl Search {
     fn attempt<S: Specification>(&mut self, ground: &mut Ground<S>, candidate: Candidate) {
         let call = match candidate {
             Candidate::Known(number) => ground.course.known[number as usize].call,
-            Candidate::Unknown(number) => ground.course.unknown[number as usize].0,
+            Candidate::Unknown(number) => ground.course.unknown[number as usize].call,
         };
         let Some(state) = ground.step(self.state, call) else { return };
         if matches!(candidate, Candidate::Unknown(_)) && state == self.state {
@@ -239,18 +252,19 @@ impl Search {
     }
 
     /// Places the pure operations that fit and stays, or goes back to `start` when the search
-    /// has been here, with them or without.
+    /// has been here, with them or without, or there is no hope.
     fn enter<S: Specification>(&mut self, ground: &mut Ground<S>, start: usize) {
         let before = self.trail.len();
         if !self.is_new() {
             return self.take_back(&ground.course, start);
         }
         self.place_pure(ground);
-        if self.trail.len() > before && !self.is_new() {
+        if self.trail.len() > before && !self.is_new() || self.is_hopeless(ground) {
             return self.take_back(&ground.course, start);
         }
+        let relevant = self.relevant(&ground.course);
         let (known, unknown) = (self.known.end(), self.unknown.end());
-        self.frames.push(Frame { start: start as u32, known, unknown });
+        self.frames.push(Frame { start: start as u32, known, unknown, relevant });
     }
 
     /// Keeps the configuration; false when the search has been there.
@@ -355,57 +369,5 @@ impl Search {
     fn flip_unknown(&mut self, number: u32) {
         let number = number as usize;
         self.words[1 + self.slot_words + number / 64] ^= 1 << (number % 64);
-    }
-}
-
-/// Numbers in an order, out of which any can be taken and put back, last out first in.
-struct List {
-    /// Of each number, and of the end, the one before and the one after.
-    links: Vec<(u32, u32)>,
-}
-
-impl List {
-    /// The numbers from 0 on, each once, in this order.
-    fn of(order: impl ExactSizeIterator<Item = u32>) -> Self {
-        let end = order.len() as u32;
-        let mut links = vec![(end, end); order.len() + 1];
-        let mut last = end;
-        for number in order {
-            links[last as usize].1 = number;
-            links[number as usize] = (last, end);
-            last = number;
-        }
-        links[end as usize].0 = last;
-        List { links }
-    }
-
-    /// One past the last number: what is before the first and after the last.
-    fn end(&self) -> u32 {
-        self.links.len() as u32 - 1
-    }
-
-    fn first(&self) -> u32 {
-        self.after(self.end())
-    }
-
-    fn after(&self, number: u32) -> u32 {
-        self.links[number as usize].1
-    }
-
-    /// Takes the number out; [`Self::after`] it is still what comes next.
-    fn unlink(&mut self, number: u32) {
-        let (before, after) = self.links[number as usize];
-        self.links[before as usize].1 = after;
-        self.links[after as usize].0 = before;
-    }
-
-    fn relink(&mut self, number: u32) {
-        let (before, after) = self.links[number as usize];
-        self.links[before as usize].1 = number;
-        self.links[after as usize].0 = number;
-    }
-
-    fn bytes(&self) -> usize {
-        self.links.capacity() * size_of::<(u32, u32)>()
     }
 }

@@ -2,6 +2,8 @@
 //! what it says of the histories that have no order.
 
 mod budgets;
+mod cells;
+mod laws;
 mod partitions;
 mod plain;
 mod random;

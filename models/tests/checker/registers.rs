@@ -88,8 +88,11 @@ fn the_verdict_is_that_of_the_plain_search_and_its_explanation_is_true() {
                 assert_eq!(plainly(&without(&calls, &happened)), Outcome::Linearizable);
                 in_doubt += happened.len();
             }
-            (Verdict::Violation(violation), Outcome::Stuck(stuck)) => {
-                assert_eq!(violation.stuck, stuck, "{calls:?}");
+            (Verdict::Violation(violation), Outcome::Stuck { at, supposed }) => {
+                assert_eq!(violation.stuck, at, "{calls:?}");
+                let doubts =
+                    violation.prefix.iter().filter(|place| calls[**place].returned.is_none());
+                assert_eq!(doubts.count(), supposed, "{calls:?}");
                 is_true(&calls, &violation);
                 violations += 1;
             }

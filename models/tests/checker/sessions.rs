@@ -160,7 +160,7 @@ fn plainly(history: &History, session: &Id) -> Outcome {
     let plain = Plain { calls: &intervals, apply: &apply };
     match plain.search(&SessionState::absent(session.clone())) {
         Outcome::Linearizable => Outcome::Linearizable,
-        Outcome::Stuck(place) => Outcome::Stuck(places[place]),
+        Outcome::Stuck { at, supposed } => Outcome::Stuck { at: places[at], supposed },
     }
 }
 
@@ -191,7 +191,7 @@ fn the_verdict_is_that_of_the_plain_search_over_the_model() {
             .into_iter()
             .filter_map(|session| match plainly(&history, &session) {
                 Outcome::Linearizable => None,
-                Outcome::Stuck(place) => Some((session, place)),
+                Outcome::Stuck { at, .. } => Some((session, at)),
             })
             .collect();
         match check_history(&history, |_| ControlFlow::Continue(())) {

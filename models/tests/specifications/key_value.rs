@@ -1,11 +1,12 @@
 //! A map from names to texts that are read, put, and appended to; absent is empty.
 //!
-//! Texts and maps are kept once, and a state is the number of a map.
+//! Texts and maps are kept once, and a state is the number of a map. What an operation puts or
+//! appends is known by where it lies, so different operations of a history may not share a text.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use stagefault_models::checker::{Called, Specification, Step};
+use stagefault_models::checker::{Called, Footprint, Specification, Step};
 
 /// What is asked of the map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,12 @@ impl KeyValue {
         &self.texts[self.maps[state as usize][self.place(on)] as usize]
     }
 
+    /// The parts of a state that the name stands for; names far apart share them.
+    fn parts(&self, on: &On) -> (u64, u64) {
+        let name = 2 * (self.place(on) % 32);
+        (1 << name, 2 << name)
+    }
+
     fn place(&self, on: &On) -> usize {
         if self.by_name { 0 } else { on.name }
     }
@@ -136,6 +143,27 @@ impl Specification for KeyValue {
 
     fn may_change(&self, on: &On) -> bool {
         on.ask != Ask::Get
+    }
+
+    /// Of each name there are two parts: its text, and what the text begins with, which is
+    /// there for good until another text is put.
+    fn footprint(&self, on: &On, _: Option<&Answer>) -> Footprint {
+        let (text, beginning) = self.parts(on);
+        match on.ask {
+            Ask::Get => Footprint { reads: text, writes: 0 },
+            Ask::Put(_) => Footprint { reads: 0, writes: text | beginning },
+            Ask::Append(_) => Footprint { reads: text, writes: text },
+        }
+    }
+
+    fn needs(&mut self, state: &u32, on: &On, seen: &Answer) -> u64 {
+        let (Ask::Get, Some(seen)) = (&on.ask, seen) else { return 0 };
+        let (text, beginning) = self.parts(on);
+        match seen.strip_prefix(&**self.text(*state, on)) {
+            None => beginning,
+            Some("") => 0,
+            Some(_) => text,
+        }
     }
 
     fn bytes(&self) -> usize {

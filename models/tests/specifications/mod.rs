@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each of the tests and benchmarks uses what it needs")]
 
+pub mod cells;
 pub mod etcd;
 pub mod key_value;
 pub mod published;

@@ -6,6 +6,8 @@
 //! only the parts that differ are replaced. Messages are a tree of what was appended to what,
 //! so going back takes a few off and going on puts a few on.
 
+mod needs;
+
 use std::hash::Hash;
 
 use litemap::LiteMap;

@@ -5,12 +5,13 @@
 
 mod desk;
 mod explanation;
+mod footprint;
 mod parts;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use super::{Specification, Spent, Step, Verdict, Violation};
+use super::{Footprint, Specification, Spent, Step, Verdict, Violation};
 use crate::model::step;
 use crate::{Completion, History, Id, Operation, Reply};
 
@@ -114,11 +115,7 @@ impl<'a> Specification for SessionSpecification<'a> {
     }
 
     fn is_pure(&self, _: &Asked<'a>, seen: &Cow<'a, Completion>) -> bool {
-        match &**seen {
-            Completion::Refused(_) => true,
-            Completion::Done(reply) => changes_nothing(reply),
-            Completion::NotApplied(_) | Completion::Unknown(_) => false,
-        }
+        footprint::is_pure(Some(seen))
     }
 
     fn may_change(&self, asked: &Asked<'a>) -> bool {
@@ -126,21 +123,21 @@ impl<'a> Specification for SessionSpecification<'a> {
             && asked.operation.validate().is_ok()
     }
 
+    fn footprint(&self, asked: &Asked<'a>, seen: Option<&Cow<'a, Completion>>) -> Footprint {
+        footprint::footprint(asked.operation, seen.map(|seen| &**seen))
+    }
+
+    fn needs(
+        &mut self,
+        state: &Option<SessionAt>,
+        asked: &Asked<'a>,
+        seen: &Cow<'a, Completion>,
+    ) -> u64 {
+        self.desk.needs(state, asked.operation, seen)
+    }
+
     fn bytes(&self) -> usize {
         self.desk.bytes()
-    }
-}
-
-/// Whether an operation with this reply left its session as it was.
-fn changes_nothing(reply: &Reply) -> bool {
-    match reply {
-        Reply::Snapshot(_) | Reply::Page { .. } => true,
-        Reply::Discarded { calls } => *calls == 0,
-        Reply::Appended { appended, .. } => *appended == 0,
-        Reply::Interrupt { taken } => !taken,
-        Reply::CallsExpired(expired) => expired.is_empty(),
-        Reply::Cleaned { sessions, staged } => sessions.is_empty() && staged.is_empty(),
-        _ => false,
     }
 }
 
