@@ -99,7 +99,12 @@ impl Available {
         kind: FaultKind,
     ) -> Option<Outcome> {
         let shape = Shape::of(operation);
-        let can = self.lacks(kind).is_none() && shape.reaches(point) && can_meet(operation, kind);
+        let on_the_wire =
+            matches!(point, Point::CommitSent | Point::CommitDelivered | Point::MidReply);
+        let can = self.lacks(kind).is_none()
+            && (self.connection || !on_the_wire)
+            && shape.reaches(point)
+            && can_meet(operation, kind);
         can.then(|| shape.outcome(point, kind)).flatten()
     }
 

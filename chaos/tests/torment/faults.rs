@@ -4,8 +4,12 @@
 //! set, each has its turn.
 
 use stagefault_chaos::torment::available::{Applied, Possible};
-use stagefault_chaos::torment::{MortalServer, Tormented};
-use stagefault_models::{Backend, Completion, Fault, FaultKind, OperationKind};
+use stagefault_chaos::torment::{MortalServer, Tormented, TormentedNamespaces};
+use stagefault_models::{
+    Backend, Completion, Fault, FaultKind, Namespaces, OperationKind, Point, Receipt,
+};
+use stagefault_stores::flaws::Flaws;
+use stagefault_stores::postgres::PostgresOptions;
 
 use crate::desk::*;
 use crate::requests::*;
@@ -58,11 +62,40 @@ async fn every_fault_of_the_server_fires_and_heals() {
     }
 }
 
+#[tokio::test]
+async fn a_given_server_is_never_killed_and_its_connections_meet_faults() {
+    let options = PostgresOptions::from_url(url()).unwrap();
+    let namespaces = TormentedNamespaces::on_given(options, Flaws::none());
+    let available = namespaces.available();
+    let mut table = available.all();
+    assert!(table.all(|fault| !of_server(fault.kind) && fault.kind != FaultKind::Deadlock));
+    assert!(available.lacks(FaultKind::ServerKill).is_some_and(|why| why.contains("given")));
+
+    let backend = namespaces.fresh().await.unwrap();
+    let mut store = handle(&backend).await;
+    prepare(&mut store, OperationKind::Promote, "s").await;
+    let promote = promotion("s", "t", 1);
+    let kill = under(&mut store, Point::BeforeCommit, FaultKind::ServerKill, &promote).await;
+    assert!(matches!(kill, (Completion::Done(_), None)), "{kill:?}");
+    let promote = promotion("s", "u", 2);
+    let cut = under(&mut store, Point::CommitSent, FaultKind::Terminate, &promote).await;
+    assert!(matches!(cut, (_, Some(Receipt { applied: Some(false), .. }))), "{cut:?}");
+    backend.remove().await.unwrap();
+}
+
+#[tokio::test]
+async fn where_the_store_connects_by_a_socket_only_callers_meet_faults() {
+    let options = PostgresOptions::from_url("postgres://u@%2Ftmp%2Fsocket/d").unwrap();
+    let available = TormentedNamespaces::on_given(options, Flaws::none()).available();
+    assert!(available.all().count() > 0);
+    assert!(available.all().all(|fault| fault.kind == FaultKind::CallerGone));
+    assert!(available.all().all(|fault| fault.point != Point::CommitSent));
+}
+
 /// Does to the operations all that the table has for them: to the server, or all else.
 async fn every_fault_of(operations: &[OperationKind], mut backend: Tormented, to_the_server: bool) {
     let each = std::env::var_os("STAGEFAULT_TRIALS").is_some();
     let operations = if each { operations } else { &operations[..1] };
-    let of_server = |kind| matches!(kind, FaultKind::ServerKill | FaultKind::ServerStop);
     let faults = backend.available().all();
     let faults: Vec<Possible> = faults
         .filter(|fault| operations.contains(&fault.operation))
@@ -74,6 +107,10 @@ async fn every_fault_of(operations: &[OperationKind], mut backend: Tormented, to
         fires_and_heals(fault, &mut backend, &format!("s{number}")).await;
     }
     backend.remove().await.unwrap();
+}
+
+fn of_server(kind: FaultKind) -> bool {
+    matches!(kind, FaultKind::ServerKill | FaultKind::ServerStop)
 }
 
 async fn fires_and_heals(fault: Possible, backend: &mut Tormented, session: &str) {
