@@ -1,5 +1,6 @@
 //! The command line: every command, option and help text.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,6 +51,9 @@ pub enum Command {
     /// Say which stores can run here, what each needs, and how to get it
     #[command(long_about = help::DOCTOR_ABOUT, after_help = help::doctor())]
     Doctor(DoctorArguments),
+    /// Stand between a store in any language and its server, and cut as a Toxiproxy client says
+    #[command(long_about = help::PROXY_ABOUT, after_help = help::proxy())]
+    Proxy(ProxyArguments),
     /// Rebuild the reports of concurrent runs from their folders, or join shards into one
     #[command(long_about = help::REPORT_ABOUT, after_help = help::report())]
     Report(ReportArguments),
@@ -135,6 +139,20 @@ pub struct ConcurrentArguments {
         ]
     )]
     pub resume: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ProxyArguments {
+    /// Where clients of Toxiproxy find it; only addresses of this machine are taken
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8474", value_parser = parse_address)]
+    pub listen: SocketAddr,
+    /// The proxies to begin with, as Toxiproxy has them:
+    /// [{"name": "db", "listen": "127.0.0.1:6543", "upstream": "127.0.0.1:5432"}]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Allow this host as an upstream although it is another machine; once for each
+    #[arg(long, value_name = "HOST")]
+    pub allow_remote: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -276,6 +294,11 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
         Ok(duration) => Ok(duration),
         Err(error) => Err(format!("{error}; write it as in 90s, 10m or 8h")),
     }
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let address = text.replacen("localhost:", "127.0.0.1:", 1).parse();
+    address.map_err(|_| "write it as in 127.0.0.1:8474".to_owned())
 }
 
 fn profile_parser() -> impl TypedValueParser<Value = &'static Profile> {

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use stagefault_chaos::servers::ServerError;
+use stagefault_chaos::toxiproxy::ServeError;
 use stagefault_models::{BackendError, HistoryError, ScheduleError};
 use stagefault_properties::violation::EpisodeError;
 
@@ -96,6 +97,9 @@ pub enum CommandError {
     /// There is no throw-away server.
     #[error("{0}; or name a running server with --url")]
     NoServer(#[from] ServerError),
+    /// Toxiproxy's API cannot be served.
+    #[error("{0}{advice}", advice = serve_advice(.0))]
+    Serve(#[from] ServeError),
     /// The store cannot be used.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -179,18 +183,28 @@ impl CommandError {
             | CommandError::FolderInUse(_)
             | CommandError::InTheWay(..)
             | CommandError::BadUrl(_)
-            | CommandError::UrlWithoutUse => Exit::Usage,
+            | CommandError::UrlWithoutUse
+            | CommandError::Serve(ServeError::Open(_) | ServeError::NoProxies(_)) => Exit::Usage,
             CommandError::Write { .. }
             | CommandError::Temporary { .. }
             | CommandError::Output(_)
             | CommandError::RemoteHost(_)
             | CommandError::GivenServer(_)
             | CommandError::NoServer(_)
+            | CommandError::Serve(ServeError::Listen { .. } | ServeError::Refused(_))
             | CommandError::Backend(_)
             | CommandError::Episode { .. }
             | CommandError::Panicked(_)
             | CommandError::System { .. } => Exit::CouldNotRun,
         }
+    }
+}
+
+fn serve_advice(error: &ServeError) -> &'static str {
+    match error {
+        ServeError::Listen { .. } => "; name another address with --listen",
+        // They say what to do themselves, or name what is wrong.
+        ServeError::Open(_) | ServeError::NoProxies(_) | ServeError::Refused(_) => "",
     }
 }
 

@@ -180,6 +180,40 @@ pub fn doctor() -> String {
     format!("Examples:\n{examples}\n\n{exit_status}")
 }
 
+pub const PROXY_ABOUT: &str = "\
+Stand between a store in any language and its server, and cut as a Toxiproxy client says.
+
+It serves the HTTP API of Toxiproxy 2, so that any of its clients can make proxies and put \
+toxics on them: latency, bandwidth, slow_close, timeout, reset_peer, slicer and limit_data. \
+And it has one more, which reads PostgreSQL's protocol and so cuts at a place of an \
+operation and not at a time:
+
+  {\"type\": \"postgres_cut\", \"attributes\": {\"place\": \"commit_delivered\", \"kind\": \"reset\"}}
+
+place is one of next_request, before_begin, before_statement, after_statement (with \
+statement, from 1), commit_sent, commit_delivered and mid_reply; kind one of reset, close, \
+black_hole, delay (with delay in milliseconds; 0: until the toxic is deleted), truncate \
+and trickle. It fires once, with what comes first on any connection of the proxy, and an update \
+arms it again. Read back, it says whether it fired and what became of the commit.
+
+It listens on this machine only, and so do its proxies, and they lead to this machine only.";
+
+/// After the help of `proxy`.
+pub fn proxy() -> String {
+    let examples = "\
+  stagefault proxy
+  stagefault proxy --listen 127.0.0.1:9000 --config proxies.json
+  curl -d '{\"name\": \"db\", \"listen\": \"127.0.0.1:6543\", \"upstream\": \"127.0.0.1:5432\"}' \
+127.0.0.1:8474/proxies
+  curl -d '{\"type\": \"postgres_cut\", \"attributes\": {\"place\": \"commit_sent\"}}' \
+127.0.0.1:8474/proxies/db/toxics";
+    let exit_status = "Exit status:
+  0  ended by Ctrl-C or SIGTERM; everything that it opened is closed
+  2  usage: the arguments, or the file that they name, cannot be used
+  3  could not run: a port is taken";
+    format!("Examples:\n{examples}\n\n{exit_status}")
+}
+
 pub const REPORT_ABOUT: &str = "\
 Rebuild the reports of concurrent runs from their folders, or join shards into one.
 

@@ -76,6 +76,7 @@ fn dispatch(command: Command) -> Result<Exit, CommandError> {
         Command::Doctor(arguments) => within_a_runtime(&arguments.postgres, async |context| {
             commands::doctor::doctor(&arguments, context).await
         }),
+        Command::Proxy(arguments) => commands::proxy::proxy(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Completions { shell } => commands::completions::completions(shell),
     }
@@ -108,6 +109,6 @@ fn within_a_runtime(
 }
 
 /// The system refused something that a command cannot do without.
-fn refused(doing: &'static str) -> impl FnOnce(std::io::Error) -> CommandError {
+pub fn refused(doing: &'static str) -> impl FnOnce(std::io::Error) -> CommandError {
     move |error| CommandError::System { doing, reason: error.to_string() }
 }

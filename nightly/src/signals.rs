@@ -81,17 +81,21 @@ impl Signals {
         *self.first.borrow()
     }
 
-    /// Returns a moment after the first signal.
-    pub async fn out_of_patience(&self) -> Signal {
+    /// Returns with the first signal.
+    pub async fn first(&self) -> Signal {
         let mut first = self.first.clone();
         let signal = first.wait_for(Option::is_some).await.map(|signal| *signal);
         match signal {
-            Ok(Some(signal)) => {
-                tokio::time::sleep(PATIENCE).await;
-                signal
-            }
+            Ok(Some(signal)) => signal,
             // The thread is gone, and so no signal will come.
             _ => std::future::pending().await,
         }
+    }
+
+    /// Returns a moment after the first signal.
+    pub async fn out_of_patience(&self) -> Signal {
+        let signal = self.first().await;
+        tokio::time::sleep(PATIENCE).await;
+        signal
     }
 }

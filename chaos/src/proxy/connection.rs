@@ -5,15 +5,19 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use super::session::{Ending, Step};
 use super::switchboard::Switchboard;
 
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
+
+/// Before accepting is tried again after the system refused, so as not to spin.
+const BREATH: Duration = Duration::from_millis(10);
 
 /// Where the server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +63,17 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.switchboard.disconnect(self.number);
+    }
+}
+
+/// The next client. What keeps one from being accepted passes, be it that it has gone again
+/// or that too many files are open.
+pub(crate) async fn next_client(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((client, _)) => return client,
+            Err(_) => tokio::time::sleep(BREATH).await,
+        }
     }
 }
 

@@ -124,16 +124,11 @@ impl Drop for Line {
 async fn accept(listener: TcpListener, upstream: Upstream, switchboard: Arc<Switchboard>) {
     let mut connections = JoinSet::new();
     loop {
-        match listener.accept().await {
-            Ok((client, _)) => {
+        tokio::select! {
+            Some(_) = connections.join_next() => {}
+            client = connection::next_client(&listener) => {
                 connections.spawn(connection::serve(client, upstream.clone(), switchboard.clone()));
             }
-            // Such as too many open files: when a connection ends there may be room.
-            Err(_) if !connections.is_empty() => {
-                connections.join_next().await;
-            }
-            Err(_) => return,
         }
-        while connections.try_join_next().is_some() {}
     }
 }

@@ -24,6 +24,6 @@ pub use fault::{Answer, Commit, Kind, Place, WireFault, WireReceipt};
 pub use line::Line;
 
 // For another front: see `toxiproxy`.
-pub(crate) use connection::{Seat, exchange};
+pub(crate) use connection::{Seat, exchange, next_client};
 pub(crate) use session::Ending;
 pub(crate) use switchboard::Switchboard;

@@ -12,7 +12,7 @@ use super::address::{self, Allowed};
 use super::link::Link;
 use super::toxic::Direction;
 use super::toxics::Toxics;
-use crate::proxy::{Ending, Seat, exchange};
+use crate::proxy::{Ending, Seat, exchange, next_client};
 
 /// How much lies between the toxics and the cut.
 const BETWEEN: usize = 64 * 1024;
@@ -62,11 +62,8 @@ async fn serve(listener: TcpListener, to: Destination, mut stopped: oneshot::Rec
             biased;
             _ = &mut stopped => break,
             Some(_) = connections.join_next() => {}
-            accepted = listener.accept() => match accepted {
-                Ok((client, _)) => { connections.spawn(connect(client, to.clone())); }
-                // Such as too many open files: when a connection ends there may be room.
-                Err(_) if !connections.is_empty() => { connections.join_next().await; }
-                Err(_) => tokio::task::yield_now().await,
+            client = next_client(&listener) => {
+                connections.spawn(connect(client, to.clone()));
             }
         }
     }

@@ -23,6 +23,7 @@ use super::address::{self, Allowed};
 use super::api::{self, Answer, Body, Request};
 use super::collection::Collection;
 use super::error::{ApiError, read_objects};
+use crate::proxy::next_client;
 
 /// No request is longer: a thousand proxies are a tenth of it.
 const LONGEST_BODY: usize = 1 << 20;
@@ -41,9 +42,12 @@ pub enum ServeError {
         /// What the system said.
         error: io::Error,
     },
-    /// The proxies that it is to begin with cannot be made.
+    /// What it is to begin with are no proxies.
     #[error("{0}")]
-    Populate(String),
+    NoProxies(String),
+    /// The system refuses a proxy, for instance because its port is taken.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// A server of Toxiproxy's HTTP API.
@@ -94,7 +98,10 @@ impl ToxiproxyServer {
     /// # Errors
     /// That it is none, or a proxy cannot be made.
     pub async fn populate(&self, configuration: &[u8]) -> Result<(), ServeError> {
-        let failed = |error: ApiError| ServeError::Populate(error.error);
+        let failed = |ApiError { error, status }| match status {
+            500 => ServeError::Refused(error),
+            _ => ServeError::NoProxies(error),
+        };
         let written = read_objects(configuration).map_err(failed)?;
         let populated = self.collection.lock().await.populate(written).await;
         populated.map(drop).map_err(failed)
@@ -109,12 +116,8 @@ impl ToxiproxyServer {
                 biased;
                 () = &mut until => break,
                 Some(_) = connections.join_next() => {}
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => {
-                        connections.spawn(converse(stream, self.collection.clone()));
-                    }
-                    // Such as too many open files, which may pass.
-                    Err(_) => tokio::task::yield_now().await,
+                client = next_client(&self.listener) => {
+                    connections.spawn(converse(client, self.collection.clone()));
                 }
             }
         }

@@ -12,6 +12,7 @@ mod lane_files;
 mod own_server;
 mod places;
 mod printing;
+mod proxy;
 mod replaying;
 mod reports;
 mod resuming;

@@ -227,6 +227,22 @@ impl Running {
         }
     }
 
+    /// Waits for a line on standard output.
+    #[track_caller]
+    pub fn line(&mut self) -> String {
+        let stdout = self.child.stdout.as_mut().expect("it is piped");
+        let mut line = Vec::new();
+        let mut byte = [0];
+        // Byte by byte, so that what follows is still there for the end.
+        while stdout.read(&mut byte).expect("a pipe") > 0 {
+            if byte == *b"\n" {
+                return String::from_utf8(line).expect("text");
+            }
+            line.extend(byte);
+        }
+        panic!("it ended without a line: {}", String::from_utf8_lossy(&line));
+    }
+
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("it is ours");
     }
