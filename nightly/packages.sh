@@ -15,6 +15,9 @@ missing_packages() {
         echo postgresql
     # The tests look at a server with these.
     { command -v psql && command -v pg_dumpall; } >/dev/null || echo postgresql-client
+    # A Toxiproxy client of another language drives ours; at a desk it need not.
+    [ "${CI-}" != true ] || { command -v node && command -v npm; } >/dev/null ||
+        printf '%s\n' nodejs npm
 }
 
 install_packages() {
@@ -27,6 +30,12 @@ install_packages() {
     command -v apt-get >/dev/null || fail "missing: $* (names as on Debian); install them and try again"
     "${as_root[@]}" apt-get update --quiet=2
     DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install --quiet=2 --yes "$@"
+}
+
+# Installs what the client toxiproxy_rust is built with, if it is missing.
+need_openssl() {
+    { command -v pkg-config && pkg-config --exists openssl; } >/dev/null ||
+        install_packages pkg-config libssl-dev
 }
 
 # Installs whatever is missing.

@@ -12,12 +12,15 @@
 //!   `toxics` those of a proxy.
 //! - `stage` is what a toxic does to the bytes of one direction of a connection, without any
 //!   input or output; `chain` puts stages in a row, and `link` reads and writes.
+//! - `client`, of the cargo feature `toxiproxy`, drives a real Toxiproxy.
 //! - `address` keeps everything on this machine.
 
 mod address;
 mod api;
 mod attributes;
 mod chain;
+#[cfg(feature = "toxiproxy")]
+pub mod client;
 mod collection;
 mod error;
 mod link;
