@@ -104,7 +104,7 @@ async fn a_deadline_after_the_commit_told_as_not_applied_is_a_lie(server: Server
     let mut store = handle(&backend).await;
     done(&mut store, create("s")).await;
     let hook = HoldAt::new(Point::Reply);
-    let scope = Scope { deadline: Duration::from_millis(800), hook: Some(&hook) };
+    let scope = Scope { deadline: Duration::from_secs(2), hook: Some(&hook) };
     let completion = store.execute(&promotion(), &scope).await;
     let Completion::NotApplied(failure) = completion else { panic!("{completion:?}") };
     assert_eq!(failure.cause, Cause::Deadline);

@@ -146,7 +146,7 @@ async fn a_deadline_after_the_commit_told_as_not_applied_is_a_lie() {
     let (_folder, backend) = database().await;
     let mut store = with_staging(&backend.with_flaws(planted(Flaw::TimeoutNotApplied))).await;
     let hook = HoldAt::new(Point::Reply);
-    let scope = Scope { deadline: Duration::from_millis(300), hook: Some(&hook) };
+    let scope = Scope { deadline: Duration::from_secs(2), hook: Some(&hook) };
     let completion = store.execute(&promote("s", "t", 1, vec![], vec![]), &scope).await;
     assert!(matches!(completion, Completion::NotApplied(_)), "{completion:?}");
     assert_eq!(snapshot(&mut store, "s").await.version, 2, "it is applied");
