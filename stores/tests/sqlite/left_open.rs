@@ -5,11 +5,9 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
-use std::time::Duration;
 
-use sqlx::ConnectOptions;
 use sqlx::sqlite::SqliteConnection;
-use stagefault_models::{Backend, Cause, Completion, Operation, Point, Scope, Store, Value};
+use stagefault_models::{Backend, Completion, Operation, Point, Scope, Store};
 #[cfg(feature = "flaws")]
 use stagefault_stores::flaws::Flaw;
 use stagefault_stores::flaws::Flaws;
@@ -109,35 +107,6 @@ async fn a_dropped_transaction_that_is_kept_swallows_what_is_acknowledged_next()
     }
 }
 
-/// In memory a reader keeps a writer from committing, and not from beginning.
-async fn begun_after_a_busy_commit(flaws: Flaws) -> bool {
-    let backend = SqliteBackend::in_memory().await.expect("memory").with_flaws(flaws);
-    let mut store = with_staging(&backend).await;
-    let mut reader = backend.connect_options().connect().await.expect("a reader");
-    raw_on(&mut reader, "BEGIN; SELECT * FROM sessions").await;
-    // SQLite gives up an eighth of the deadline before the store does: half a second, which
-    // a busy machine has to spare.
-    let scope = Scope { deadline: Duration::from_secs(4), ..Scope::default() };
-    let promotion = promote("s", "t", 1, vec![], vec![message("m", Value::Null)]);
-    let busy = store.execute(&promotion, &scope).await;
-    let Completion::NotApplied(failure) = busy else { panic!("{busy:?}") };
-    assert_eq!(failure.cause, Cause::Contention);
-    assert!(failure.reason.0.contains("at the commit"), "{failure}");
-    raw_on(&mut reader, "COMMIT").await;
-    is_begun_for_good(backend, store).await
-}
-
-#[tokio::test]
-async fn a_commit_that_was_busy_leaves_no_transaction_to_the_next() {
-    assert!(begun_after_a_busy_commit(Flaws::none()).await);
-}
-
-#[cfg(feature = "flaws")]
-#[tokio::test]
-async fn a_transaction_left_open_by_a_busy_commit_swallows_what_is_acknowledged_next() {
-    assert!(!begun_after_a_busy_commit(planted(Flaw::BusyAtCommitLeftOpen)).await);
-}
-
 /// Without the flaw:
 /// `faults::a_deadline_before_the_commit_is_sent_is_not_applied_and_after_it_is_in_doubt`.
 #[cfg(feature = "flaws")]
@@ -146,7 +115,7 @@ async fn a_deadline_after_the_commit_told_as_not_applied_is_a_lie() {
     let (_folder, backend) = database().await;
     let mut store = with_staging(&backend.with_flaws(planted(Flaw::TimeoutNotApplied))).await;
     let hook = HoldAt::new(Point::Reply);
-    let scope = Scope { deadline: Duration::from_secs(2), hook: Some(&hook) };
+    let scope = Scope { deadline: std::time::Duration::from_secs(2), hook: Some(&hook) };
     let completion = store.execute(&promote("s", "t", 1, vec![], vec![]), &scope).await;
     assert!(matches!(completion, Completion::NotApplied(_)), "{completion:?}");
     assert_eq!(snapshot(&mut store, "s").await.version, 2, "it is applied");
