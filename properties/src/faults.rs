@@ -1,28 +1,13 @@
 //! Faults that are done for real: which are possible, and how often each is planned.
 //!
-//! A backend that can do faults to its operations says which, operation by operation
-//! ([`Possible`]). How often each is planned is data, as everything in a
+//! A backend that does faults to its operations says which it can do ([`Available`]). How often each is planned is data, as everything in a
 //! [`profile`](crate::profile): one table of weights, by kind and point. A fault that
 //! costs a restart of the server, or a whole deadline, is planned less often.
 
+use stagefault_chaos::torment::Available;
 use stagefault_models::{Fault, FaultKind, OperationKind, Point};
 
 use crate::choices::Choices;
-
-/// A fault that can be done to operations of a kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Possible {
-    /// The operations.
-    pub operation: OperationKind,
-    /// Where they meet it.
-    pub point: Point,
-    /// What they meet.
-    pub kind: FaultKind,
-    /// Whether an operation that met it may have taken effect.
-    pub may_apply: bool,
-    /// Whether one may have had no effect.
-    pub may_fail: bool,
-}
 
 /// Every kind of fault, and its relative weight at each point.
 #[rustfmt::skip]
@@ -81,15 +66,21 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Plans these faults; `None` where there are none.
-    pub fn of(possible: &[Possible]) -> Option<Self> {
+    /// Plans what can be done there.
+    pub fn new(available: Available) -> Self {
+        let faults =
+            available.all().map(|possible| (possible.operation, possible.point, possible.kind));
+        Planner::of(faults)
+    }
+
+    fn of(faults: impl IntoIterator<Item = (OperationKind, Point, FaultKind)>) -> Self {
         let mut by_operation = vec![Vec::new(); OperationKind::ALL.len()];
-        for Possible { operation, point, kind, .. } in possible.iter().copied() {
+        for (operation, point, kind) in faults {
             let faults: &mut Vec<(u32, Fault)> = &mut by_operation[operation as usize];
             let sum = faults.last().map_or(0, |(sum, _)| *sum) + weight(point, kind);
             faults.push((sum, Fault::At { point, kind }));
         }
-        (!possible.is_empty()).then_some(Planner { by_operation })
+        Planner { by_operation }
     }
 
     /// A fault for an operation of this kind, if it can meet one.
@@ -112,11 +103,6 @@ mod tests {
 
     use super::*;
 
-    fn possible(point: Point, kind: FaultKind) -> Possible {
-        let operation = OperationKind::Promote;
-        Possible { operation, point, kind, may_apply: true, may_fail: true }
-    }
-
     #[test]
     fn every_kind_has_weights() {
         for (kind, weights) in WEIGHTS {
@@ -128,9 +114,9 @@ mod tests {
 
     #[test]
     fn only_what_is_possible_is_planned_and_as_often_as_it_weighs() {
-        let often = possible(Point::Statement(2), FaultKind::Reset);
-        let seldom = possible(Point::Begin, FaultKind::ServerKill);
-        let planner = Planner::of(&[often, seldom]).expect("something is possible");
+        let often = (OperationKind::Promote, Point::Statement(2), FaultKind::Reset);
+        let seldom = (OperationKind::Promote, Point::Begin, FaultKind::ServerKill);
+        let planner = Planner::of([often, seldom]);
         let mut choices = SmallRng::seed_from_u64(1);
         let mut counts = [0, 0];
         for _ in 0..900 {
@@ -142,6 +128,5 @@ mod tests {
         }
         assert!((700..880).contains(&counts[0]) && counts[1] > 20, "{counts:?}");
         assert_eq!(planner.choose(OperationKind::Load, &mut choices), None);
-        assert!(Planner::of(&[]).is_none());
     }
 }

@@ -38,7 +38,11 @@ impl Entry {
     /// The profile whose episodes show it soon.
     pub fn profile(&self) -> &'static Profile {
         let name = match (self.lane, self.flaw) {
-            (Lane::Sequential | Lane::Chaos, _) => return Profile::standard(),
+            (Lane::Sequential, _) => return Profile::standard(),
+            // Where there is nothing but promotes and cleanups, a promote's or a sweep's flaw is
+            // met soon.
+            (Lane::Chaos, Flaw::StatementByStatement | Flaw::StatementReplayedOutside) => "commits",
+            (Lane::Chaos, _) => "chaos",
             // They need a sweep that waits for one session while another one is busy.
             (Lane::Concurrent, Flaw::SweepOfOneUpdate | Flaw::SweepLocksInTheWrite) => "swept",
             (Lane::Concurrent, _) => "crowded",

@@ -48,11 +48,11 @@ impl<E: Into<EpisodeError>> From<E> for Cut {
     }
 }
 
-/// How often a writer may fail to read when all faults have healed: it may find out only
-/// by that that its connection is gone.
+/// How often a writer may fail to read when no more faults come: it may find out only by that
+/// that its connection is gone.
 const TRIES: u32 = 2;
 
-/// All faults have healed, and so every writer goes on with the handle that it has.
+/// No more faults come, and so every writer goes on with the handle that it has.
 pub(super) async fn all_go_on<S: Store>(run: &mut Run<'_, S, impl Source>) -> Result<(), Cut> {
     let named = run.model.sessions().map(|(id, _)| id).find(|id| id.is_valid());
     let Some(session) = named.cloned() else { return Ok(()) };

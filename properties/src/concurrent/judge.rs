@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use stagefault_chaos::torment::Available;
+use stagefault_chaos::torment::available::Applied;
 use stagefault_models::audit::Finding;
 use stagefault_models::checker::sessions::Explanation;
 use stagefault_models::checker::{Spent, Verdict, check_history};
 use stagefault_models::{
-    Completion, Fault, History, Invariant, Operation, OperationKind, Point, Receipt, Refusal,
-    Reply, Returned, Snapshot,
+    Completion, Fault, FaultKind, History, Invariant, Operation, OperationKind, Point, Receipt,
+    Refusal, Reply, Returned, Snapshot,
 };
 
 use super::{End, Episode, Stopped};
@@ -102,7 +104,7 @@ fn no_answer(episode: &Episode, index: usize, stopped: &Stopped) -> Violation {
     let what = match stopped {
         Stopped::Hung => "did not answer by its deadline, nor long after".to_owned(),
         Stopped::Panicked(text) => format!("panicked: {text}"),
-        Stopped::Failed(failure) => format!("did not work after all faults had healed: {failure}"),
+        Stopped::Failed(failure) => format!("did not work when no more faults came: {failure}"),
     };
     Violation {
         invariant: Invariant::Liveness,
@@ -113,20 +115,20 @@ fn no_answer(episode: &Episode, index: usize, stopped: &Stopped) -> Violation {
 }
 
 /// What a writer was told against the receipt of its fault.
-///
-/// Only of the points from which on an operation has nothing to do but to commit, for
-/// before them one may turn out to have nothing to commit.
 fn untrue(episode: &Episode) -> Option<Violation> {
     let operations = episode.history.operations.iter().zip(&episode.receipts);
     for (index, (recorded, receipt)) in operations.enumerate() {
-        let Some(Receipt { fault: Fault::At { point, kind }, applied: Some(applied) }) = receipt
-        else {
+        let Some(Receipt { fault: Fault::At { point, kind }, applied }) = receipt else {
             continue;
         };
         let Some(returned) = &recorded.returned else { continue };
+        let can_apply = can_apply(recorded.operation.kind(), *point, *kind);
+        let Some(applied) = applied.or((!can_apply).then_some(false)) else { continue };
         let what = match (&returned.completion, applied) {
-            (Completion::Done(_), false) if *point >= Point::CommitSent => "was not applied",
-            (Completion::NotApplied(_), true) if *point >= Point::CommitSent => "was applied",
+            (Completion::Done(_), false) if is_of_the_commit(*point) && ends(*kind) => {
+                "was not applied"
+            }
+            (Completion::NotApplied(_), true) => "was applied",
             _ => continue,
         };
         let explanation = vec![
@@ -140,14 +142,43 @@ fn untrue(episode: &Episode) -> Option<Violation> {
     None
 }
 
+/// Whether anything of an operation that met this fault may be applied, as far as it is known
+/// what comes of it.
+fn can_apply(operation: OperationKind, point: Point, kind: FaultKind) -> bool {
+    let everything = Available { server: true, connection: true };
+    let outcome = everything.outcome(operation, point, kind);
+    outcome.is_none_or(|outcome| outcome.applied != Applied::Never)
+}
+
+/// Whether an operation that got there had something to commit.
+fn is_of_the_commit(point: Point) -> bool {
+    matches!(point, Point::CommitSent | Point::CommitDelivered | Point::MidReply)
+}
+
+/// Whether an operation that met the fault can do nothing more: its connection or its caller
+/// is gone. After any other one it may go round again, and then the receipt is only about the
+/// first time.
+fn ends(kind: FaultKind) -> bool {
+    use FaultKind::{
+        BlackHole, CallerGone, Close, Reset, ServerKill, ServerStop, Terminate, Truncate,
+    };
+    matches!(
+        kind,
+        Terminate | CallerGone | Reset | Close | BlackHole | Truncate | ServerKill | ServerStop
+    )
+}
+
 /// The history, in which what was in doubt and certainly had no effect is told so.
 fn with_receipts(episode: &Episode) -> Cow<'_, History> {
     let mut history = Cow::Borrowed(&episode.history);
     for (index, receipt) in episode.receipts.iter().enumerate() {
         // What is only said to have failed is left in doubt, to try the checker.
-        let Some(Receipt { fault: Fault::At { .. }, applied: Some(false) }) = receipt else {
+        let Some(Receipt { fault: Fault::At { kind, .. }, applied: Some(false) }) = receipt else {
             continue;
         };
+        if !ends(*kind) {
+            continue;
+        }
         let returned = &episode.history.operations[index].returned;
         if let Some(Returned { at, completion: Completion::Unknown(failure) }) = returned {
             let completion = Completion::NotApplied(failure.clone());

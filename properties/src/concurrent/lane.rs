@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
+use stagefault_chaos::torment::Available;
 use stagefault_models::{Interleaving, Namespaces, Schedule, Scope};
 
 use super::source::Generated;
 use super::{Concurrent, End, Episode, Overlap, Tallies, judge, within};
 use crate::choices::Choices;
-use crate::faults::{Planner, Possible};
+use crate::faults::Planner;
 use crate::generator::Generator;
 use crate::profile::{DEADLINE_UNDER_FAULTS, Profile};
 use crate::sequential::Replayed;
@@ -51,11 +52,11 @@ impl<'n, N: Namespaces> Lane<'n, N> {
         Lane { namespaces, plan, generator, planner: None, concurrent, tallies }
     }
 
-    /// Plans these faults, as often as the profile has them. The namespaces' backends are
-    /// set up to do them.
+    /// Plans what the namespaces' backends can do to operations, as often as the profile
+    /// has it.
     #[must_use]
-    pub fn with_faults(mut self, possible: &[Possible]) -> Self {
-        self.planner = Planner::of(possible);
+    pub fn with_faults(mut self, available: Option<Available>) -> Self {
+        self.planner = available.map(Planner::new);
         self
     }
 

@@ -152,10 +152,12 @@ impl<B: Backend> Concurrent<B> {
     async fn end(&mut self, run: &mut Run<'_, B::Store, impl Source>) -> Result<Aftermath, Cut> {
         let (tormented, mut left_behind) = (run.was_tormented(), Vec::new());
         if tormented {
-            left_behind = self.backend.settle().await?;
-            // What broke has healed, so that nothing from now on is to be cut short.
+            // No fault is to come, so that nothing from now on is to be cut short.
             run.deadline = Scope::default().deadline;
-            all_go_on(run).await?;
+            let go_on = all_go_on(run).await;
+            // Where the server is gone for good, no writer is to blame.
+            left_behind = self.backend.settle().await?;
+            go_on?;
         }
         if tormented || run.in_doubt {
             // Nobody can tell what a broken connection is still at; a closed one is done.

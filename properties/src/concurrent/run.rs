@@ -43,7 +43,7 @@ pub enum Stopped {
     Panicked(String),
     /// The store did not answer by the outer limit.
     Hung,
-    /// All faults had healed, and the store still could not execute it, for this reason.
+    /// No more faults came, and the store still could not execute it, for this reason.
     Failed(Failure),
 }
 

@@ -5,7 +5,8 @@
 //! from coarse to fine (drop runs of operations, pairs, fold two operations into one, then
 //! simplify what is left) and start over until none of them finds anything.
 //!
-//! Of a concurrent schedule, faults and turns are dropped as well. A candidate counts when
+//! Of a concurrent schedule, faults and turns are dropped as well, and faults that are done
+//! for real moved to earlier points and made simpler. A candidate counts when
 //! it shows any violation, whichever operation finds no place; and where a replay is not
 //! certain to be the same, a candidate is replayed several times, and the result comes with
 //! how often it fails.
@@ -70,9 +71,16 @@ const REPLAYS: u32 = 10;
 /// The same where turns decide nearly everything.
 const REPLAYS_BY_TURNS: u32 = 3;
 
+/// The same where connections and servers break: that takes long, and happens where the
+/// schedule says, so that nearly every replay is the same.
+const REPLAYS_OF_FAULTS: u32 = 3;
+
 /// How often the schedule to be shrunk is replayed before it is given up, and the result to
 /// say how often it fails.
 const MANY_REPLAYS: u32 = 50;
+
+/// The same where connections and servers break.
+const MANY_REPLAYS_OF_FAULTS: u32 = 10;
 
 /// What a shrink reports after each candidate.
 #[derive(Clone, Copy, Debug)]
@@ -114,16 +122,18 @@ pub async fn shrink<N: Namespaces>(
     limit: u32,
     progress: impl FnMut(Progress<'_>),
 ) -> Result<Shrunk, ShrinkError> {
-    let mut replays = Replays { namespaces, replayer: Replayer::new(namespaces) };
-    let violation = match replays.violation(schedule, 1, MANY_REPLAYS).await {
+    let mut replayed = Replays { namespaces, replayer: Replayer::new(namespaces) };
+    let many = many_replays(schedule);
+    let violation = match replayed.violation(schedule, 1, many).await {
         Ok(Some(violation)) => violation,
-        Ok(None) if replays.is_certain(schedule) => return Err(ShrinkError::Passes),
-        Ok(None) => return Err(ShrinkError::NotReproduced { replays: MANY_REPLAYS }),
+        Ok(None) if replayed.is_certain(schedule) => return Err(ShrinkError::Passes),
+        Ok(None) => return Err(ShrinkError::NotReproduced { replays: many }),
         Err(error) => return Err(ShrinkError::Episode(error)),
     };
     let signature = violation.signature();
     let best = Failing { schedule: schedule.clone(), violation };
-    let mut search = Search { replays, wanted: 1, signature, best, attempts: 0, limit, progress };
+    let mut search =
+        Search { replays: replayed, wanted: 1, signature, best, attempts: 0, limit, progress };
     // What fails often is to go on failing often.
     let hits = search.count_hits().await.map_err(ShrinkError::Episode)?;
     if hits.is_some_and(|hits| hits.failed * REPLAYS >= 2 * hits.replays) {
@@ -139,6 +149,24 @@ pub async fn shrink<N: Namespaces>(
     let Search { replays, best, attempts, .. } = search;
     replays.replayer.close().await.map_err(ShrinkError::Episode)?;
     Ok(Shrunk { failing: best, attempts, exhausted, hits })
+}
+
+/// How often a candidate is replayed.
+fn replays(candidate: &Schedule) -> u32 {
+    match candidate.interleaving {
+        _ if candidate.has_real_faults() => REPLAYS_OF_FAULTS,
+        Some(Interleaving::Free) => REPLAYS,
+        _ => REPLAYS_BY_TURNS,
+    }
+}
+
+/// How often a schedule is replayed to be found at all.
+fn many_replays(schedule: &Schedule) -> u32 {
+    match schedule.interleaving {
+        _ if schedule.has_real_faults() => MANY_REPLAYS_OF_FAULTS,
+        Some(Interleaving::Free) => MANY_REPLAYS,
+        _ => REPLAYS_BY_TURNS,
+    }
 }
 
 fn is_liveness(invariant: Invariant) -> bool {
@@ -165,8 +193,6 @@ impl<N: Namespaces> Replays<'_, N> {
         replays: u32,
     ) -> Result<Option<Violation>, EpisodeError> {
         if schedule.is_concurrent() {
-            let by_turns = schedule.interleaving != Some(Interleaving::Free);
-            let replays = if by_turns { replays.min(REPLAYS_BY_TURNS) } else { replays };
             return self.replayer.violation(schedule, wanted, replays).await;
         }
         let backend = self.namespaces.fresh().await?;
@@ -201,11 +227,13 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
         loop {
             let before = self.best.schedule.clone();
             self.cut_after_failure();
+            self.call_in_order().await?;
             self.drop_runs().await?;
             self.drop_pairs().await?;
             self.fold().await?;
             self.merge_writers().await?;
             self.drop_faults().await?;
+            self.simplify_faults().await?;
             self.drop_turns().await?;
             self.simplify().await?;
             if self.best.schedule == before {
@@ -234,7 +262,7 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
             return Err(Ended::Exhausted);
         }
         self.attempts += 1;
-        let violation = self.replays.violation(&candidate, self.wanted, REPLAYS).await;
+        let violation = self.replays.violation(&candidate, self.wanted, replays(&candidate)).await;
         let violation = violation.map_err(Ended::Trouble)?;
         let kept = violation.filter(|violation| self.is_the_same(&candidate, violation));
         let is_better = kept.is_some();
@@ -262,7 +290,9 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
 
     /// How often the best schedule fails.
     async fn count_hits(&mut self) -> Result<Option<Hits>, EpisodeError> {
-        let mut hits = Hits { failed: 0, replays: MANY_REPLAYS };
+        let faults = self.best.schedule.has_real_faults();
+        let replays = if faults { MANY_REPLAYS_OF_FAULTS } else { MANY_REPLAYS };
+        let mut hits = Hits { failed: 0, replays };
         for _ in 0..hits.replays {
             let violation = self.replays.violation(&self.best.schedule, 1, 1).await?;
             hits.failed += u32::from(violation.is_some());

@@ -187,14 +187,15 @@ impl<N: Namespaces> Suite<N> {
         });
         let lane = RefCell::new(lane.map_err(EpisodeError::from)?);
         let ended = RefCell::new(None);
-        let outcome = TestRunner::new(config()).run(&Schedules { profile }, |schedule| {
-            let mut source = Replayed::new(&schedule);
-            runtime.block_on(lane.borrow_mut().episode(&mut source)).map_err(|error| {
-                let reason = error.to_string();
-                ended.replace(Some(error));
-                TestCaseError::fail(reason)
-            })
-        });
+        let outcome =
+            TestRunner::new(config()).run(&Schedules { profile, faults: None }, |schedule| {
+                let mut source = Replayed::new(&schedule);
+                runtime.block_on(lane.borrow_mut().episode(&mut source)).map_err(|error| {
+                    let reason = error.to_string();
+                    ended.replace(Some(error));
+                    TestCaseError::fail(reason)
+                })
+            });
         match (outcome, ended.into_inner()) {
             (Ok(()), _) => {
                 let removed = runtime

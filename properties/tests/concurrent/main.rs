@@ -3,6 +3,7 @@
 
 mod broken;
 mod caught;
+mod chaos;
 mod hold;
 #[path = "../properties/postgres.rs"]
 mod postgres;
@@ -17,6 +18,7 @@ fn main() -> ExitCode {
     trials.extend(caught::trials());
     trials.extend(broken::trials());
     trials.extend(tormented::trials());
+    trials.extend(chaos::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     postgres::stop();
     conclusion.exit_code()
