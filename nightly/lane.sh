@@ -6,7 +6,8 @@
 #
 # `run` runs one shard into the folder, and goes on with it if it was begun there and killed.
 # `join` makes one report of the shards' folders. Both exit as stagefault does: not with 0
-# when a shard did nothing. Servers are started by stagefault itself; what they are made of
+# when a shard did nothing. `--store chaos` is postgres while connections and the server break.
+# Servers are started by stagefault itself; what they are made of
 # is installed here. STAGEFAULT names a program that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -33,8 +34,13 @@ run)
         printf 'nightly/lane.sh: going on with %s\n' "$folder" >&2
         "$STAGEFAULT" run --resume "$folder"
     else
-        "$STAGEFAULT" run --writers 8 --max-failures 10 --known nightly/known.json \
-            --out "$folder" "$@"
+        options=("$@") kind=(--writers 8)
+        for index in "${!options[@]}"; do
+            [ "${options[index]}" = chaos ] || continue
+            options[index]=postgres kind=(--chaos)
+        done
+        "$STAGEFAULT" run "${kind[@]}" --max-failures 10 --known nightly/known.json \
+            --out "$folder" "${options[@]}"
     fi
     grep -q '"episodes": [1-9]' "$folder/summary.json" || fail "$folder: this shard did nothing"
     ;;

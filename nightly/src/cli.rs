@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
+use stagefault_properties::catalogue::Lane;
 use stagefault_properties::profile::{PROFILES, Profile};
 use stagefault_properties::shrink::DEFAULT_ATTEMPTS;
 use stagefault_stores::flaws::Flaw;
@@ -57,6 +58,9 @@ pub enum Command {
     /// Rebuild the reports of concurrent runs from their folders, or join shards into one
     #[command(long_about = help::REPORT_ABOUT, after_help = help::report())]
     Report(ReportArguments),
+    /// Print what chaos runs did to operations, and what came of it: operation × point × fault
+    #[command(long_about = help::MATRIX_ABOUT, after_help = help::matrix())]
+    Matrix(MatrixArguments),
     /// Print a completion script for a shell
     #[command(after_help = help::completions())]
     Completions {
@@ -92,12 +96,18 @@ pub struct RunArguments {
     /// [default: a random one, which is printed]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// What the schedules are made of [default: balanced; contended for several writers]
+    /// What the schedules are made of [default: balanced; contended for several writers;
+    /// chaos with --chaos]
     #[arg(long, value_name = "NAME", value_parser = profile_parser())]
     pub profile: Option<&'static Profile>,
-    /// How many writers: 1 for the sequential lane, more for the concurrent one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
-    pub writers: u32,
+    /// How many writers: 1 for the sequential lane, more for the concurrent one [default: 1; 4
+    /// with --chaos]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub writers: Option<u32>,
+    /// Break connections, callers and the server while writers work on --store postgres. A
+    /// server that --url names is never killed
+    #[arg(long)]
+    pub chaos: bool,
     /// Plant this bug in the store, to see it caught (needs a build with the cargo feature `flaws`)
     #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
     pub flaw: Option<Flaw>,
@@ -135,7 +145,7 @@ pub struct ConcurrentArguments {
         value_name = "FOLDER",
         conflicts_with_all = [
             "store", "ops", "duration", "seed", "profile", "writers", "flaw", "out", "shard",
-            "max_failures", "known",
+            "max_failures", "known", "chaos",
         ]
     )]
     pub resume: Option<PathBuf>,
@@ -164,6 +174,16 @@ pub struct ReportArguments {
     #[arg(long, value_name = "FOLDER")]
     pub merge: Option<PathBuf>,
     /// Print the summaries as JSON, one after another
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MatrixArguments {
+    /// Folders of chaos runs; what several did is added up
+    #[arg(required = true, value_name = "FOLDER")]
+    pub folders: Vec<PathBuf>,
+    /// Print the matrix as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -221,6 +241,10 @@ pub struct FlawsArguments {
     /// The flaw, once for each [default: all]
     #[arg(long, value_name = "NAME", value_parser = flaw_parser())]
     pub flaw: Vec<Flaw>,
+    /// The lane that can show them, once for each; chaos takes minutes [default: sequential and
+    /// concurrent, or that of --flaw]
+    #[arg(long, value_name = "NAME", value_parser = lane_parser())]
+    pub lane: Vec<Lane>,
     /// Give up on a flaw after so many operations
     #[arg(long, value_name = "N", default_value_t = 20_000,
           value_parser = clap::value_parser!(u64).range(1..))]
@@ -278,12 +302,26 @@ pub struct PostgresArguments {
 impl RunArguments {
     /// The store and its flaw.
     pub fn choice(&self) -> Choice {
-        Choice { store: self.store, flaw: self.flaw }
+        Choice { store: self.store, flaw: self.flaw, chaos: self.chaos }
+    }
+
+    /// How many writers there are.
+    pub fn writers(&self) -> u32 {
+        self.writers.unwrap_or(if self.chaos { Profile::chaos().writers } else { 1 })
+    }
+
+    /// Whether it is a run of the concurrent lane.
+    pub fn is_concurrent(&self) -> bool {
+        self.writers() > 1 || self.chaos
     }
 
     /// The profile.
     pub fn profile(&self) -> &'static Profile {
-        let usual = if self.writers > 1 { Profile::from_name("contended") } else { None };
+        let usual = match self.writers() {
+            _ if self.chaos => Some(Profile::chaos()),
+            1 => None,
+            _ => Profile::from_name("contended"),
+        };
         self.profile.or(usual).unwrap_or(Profile::standard())
     }
 }
@@ -305,6 +343,13 @@ fn profile_parser() -> impl TypedValueParser<Value = &'static Profile> {
     let names = PROFILES.iter().map(|it| PossibleValue::new(it.name).help(it.about));
     PossibleValuesParser::new(names)
         .map(|name| Profile::from_name(&name).expect("it is one of the possible values"))
+}
+
+fn lane_parser() -> impl TypedValueParser<Value = Lane> {
+    const LANES: [Lane; 3] = [Lane::Sequential, Lane::Concurrent, Lane::Chaos];
+    let named = |name: &String| LANES.into_iter().find(|lane| lane.as_str() == name);
+    PossibleValuesParser::new(LANES.map(Lane::as_str))
+        .map(move |name| named(&name).expect("it is one of the possible values"))
 }
 
 fn flaw_parser() -> impl TypedValueParser<Value = Flaw> {

@@ -54,6 +54,18 @@ pub enum CommandError {
     /// An option of the concurrent lane, and one writer.
     #[error("{0} is for the concurrent lane; add --writers 2 or more")]
     NeedsWriters(&'static str),
+    /// Chaos is asked of a store that has nothing to break.
+    #[error(
+        "--chaos breaks connections and servers, and the {0} store has neither; add --store \
+         postgres. Faults that are only injected are in every run with --writers 2 or more"
+    )]
+    NothingToBreak(&'static str),
+    /// Chaos is asked of a profile that has none.
+    #[error("--chaos needs a profile with faults for it: chaos or commits, and not {0}")]
+    ProfileWithoutFaults(&'static str),
+    /// A folder whose run broke nothing.
+    #[error("{0} is of a run without --chaos, and so there is no matrix")]
+    NoChaos(PathBuf),
     /// The folder for a run is somebody's.
     #[error("{0} is there already and is not empty; name another folder with --out")]
     FolderInUse(PathBuf),
@@ -149,6 +161,11 @@ pub enum Problem {
     /// A folder with nothing to replay.
     #[error("holds no schedule; schedules are files of format \"stagefault.schedule/1\"")]
     NoSchedules,
+    /// It has faults that its store cannot meet.
+    #[error(
+        "it breaks connections or servers, and the {0} store has neither; choose --store postgres"
+    )]
+    NothingToBreak(&'static str),
     /// Its origin names a store that this build does not have.
     #[error("it comes from the store {0:?}, which this build does not have; choose with --store")]
     UnknownStore(String),
@@ -180,6 +197,9 @@ impl CommandError {
             | CommandError::BadFile { .. }
             | CommandError::FolderRuns(_)
             | CommandError::NeedsWriters(_)
+            | CommandError::NothingToBreak(_)
+            | CommandError::ProfileWithoutFaults(_)
+            | CommandError::NoChaos(_)
             | CommandError::FolderInUse(_)
             | CommandError::InTheWay(..)
             | CommandError::BadUrl(_)

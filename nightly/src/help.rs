@@ -41,6 +41,15 @@ with certainty; on the other stores they run freely. A run of 200000 operations 
 a floor: each operation that its profile has must have been done, each refusal met, each \
 fault fired.
 
+With --chaos connections, callers and the server break while writers work: at each point \
+of an operation, before the commit is sent, when it was sent and is never delivered, when it \
+was carried out and the reply is lost. The server is a throw-away one that is killed and \
+started again on the same data; one that --url names is not killed. Whatever was broken, the \
+answers must be true, what was acknowledged must be there, and nothing may be left behind: no \
+open transaction, no lock, no connection. A fault that is planned often has a floor: it must \
+have fired, and each end that it can have must have been seen. `stagefault matrix` prints all \
+of it.
+
 The artifacts are in the run's folder: run.json before the first operation, summary.json \
 at the end, and of a failure failures/N/ with schedule.json as it was recorded, \
 violation.json, shrunk.json and explanation.txt. Several writers leave also history.jsonl \
@@ -67,6 +76,7 @@ pub fn run() -> String {
   stagefault run --store postgres
   stagefault run --store postgres --url postgres://user@localhost:5432
   stagefault run --writers 8 --store postgres --for 8h --shard 0/4 --seed 7
+  stagefault run --store postgres --chaos --for 8h
   stagefault run --resume stagefault-runs/20260102T030405Z-7";
     format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
 }
@@ -146,7 +156,8 @@ when a run finds a violation within --ops operations from every seed, and the sc
 shrunk to at most two operations more than the shortest that shows it. Flaws that only operations \
 at the same time can show are hunted by several writers that take turns, within --episodes \
 episodes, and shrunk to at most six more. Flaws that only a fault can show, such as a broken \
-connection, are not hunted here. The canary, a store that always answers wrongly, \
+connection, are hunted with --lane chaos, on postgres, by writers whose connections and server \
+break. The canary, a store that always answers wrongly, \
 proves that failures are reported at all.
 
 It needs a build with the cargo feature `flaws`.";
@@ -156,6 +167,7 @@ pub fn flaws() -> String {
     let examples = "\
   stagefault flaws
   stagefault flaws --seeds 5 --json
+  stagefault flaws --lane chaos
   stagefault flaws --store sqlite --flaw deadline-ignored";
     let exit_status = EXIT_STATUS
         .replace("all that was run held", "every flaw was caught, and the canary")
@@ -228,6 +240,25 @@ pub fn report() -> String {
     let examples = "\
   stagefault report stagefault-runs/20260102T030405Z-7
   stagefault report shard-0 shard-1 shard-2 --merge night";
+    format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
+}
+
+pub const MATRIX_ABOUT: &str = "\
+Print what chaos runs did to operations, and what came of it: operation × point × fault.
+
+Of each fault at each point of each operation: how often it was planned (attempted), how often \
+it fired, and how the operations ended that it was done to. Not each planned one fires, for an \
+operation that is refused never gets to its commit. What was in doubt is told apart by \
+whether it did take effect: as the fault's receipt says, or else the order of operations that \
+the checker found. A violation counts for all faults that fired in its episode.
+
+The folders are those of runs with --chaos, also of one that is under way; several are added \
+up.";
+
+/// After the help of `matrix`.
+pub fn matrix() -> String {
+    let examples = "  stagefault matrix stagefault-runs/20260102T030405Z-7
+  stagefault matrix shard-0 shard-1 shard-2 --json";
     format!("Examples:\n{examples}\n\n{EXIT_STATUS}")
 }
 

@@ -78,6 +78,7 @@ fn dispatch(command: Command) -> Result<Exit, CommandError> {
         }),
         Command::Proxy(arguments) => commands::proxy::proxy(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
+        Command::Matrix(arguments) => commands::matrix::matrix(&arguments),
         Command::Completions { shell } => commands::completions::completions(shell),
     }
 }

@@ -5,7 +5,11 @@
 //! ([`stagefault_chaos::servers`]). On a running one the command works in a database that
 //! Stagefault made and marked, and in no other; one that it made now it removes at the end.
 
+use std::sync::Arc;
+
 use stagefault_chaos::servers::{Options, PostgresServer};
+use stagefault_chaos::torment::{MortalServer, TormentedNamespaces};
+use stagefault_stores::flaws::Flaws;
 use stagefault_stores::postgres::{PostgresDatabase, PostgresOptions};
 use tokio::sync::OnceCell;
 
@@ -22,6 +26,8 @@ pub const URL_VARIABLE: &str = "STAGEFAULT_POSTGRES_URL";
 pub struct Postgres {
     given: Option<Given>,
     used: OnceCell<Used>,
+    /// Another one of our own, which may be killed.
+    mortal: OnceCell<Arc<MortalServer>>,
 }
 
 /// A running server that is to be used.
@@ -52,7 +58,7 @@ impl Postgres {
             None => None,
             Some(url) => Some(Given::at(url, by_option, &arguments.allow_remote)?),
         };
-        Ok(Postgres { given, used: OnceCell::new() })
+        Ok(Postgres { given, used: OnceCell::new(), mortal: OnceCell::new() })
     }
 
     /// Makes sure that a server that the command line names is one for these stores.
@@ -83,6 +89,18 @@ impl Postgres {
             Used::Own(_, options) => options.clone(),
             Used::Given(database) => database.options().clone(),
         })
+    }
+
+    /// Namespaces whose connections break, and whose server does where it is our own.
+    ///
+    /// # Errors
+    /// That there is no server, or none that we may use.
+    pub async fn tormented(&self, flaws: Flaws) -> Result<TormentedNamespaces, CommandError> {
+        if self.given.is_some() {
+            return Ok(TormentedNamespaces::on_given(self.options().await?, flaws));
+        }
+        let mortal = self.mortal.get_or_try_init(async || MortalServer::start()).await?;
+        Ok(TormentedNamespaces::on_own(mortal.clone(), flaws)?)
     }
 
     /// The arguments that name the same server again. What the environment says it says to

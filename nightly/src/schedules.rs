@@ -80,7 +80,11 @@ fn found(path: &Path, schedule: Schedule, against: Against) -> Result<Found, Pro
             .ok_or_else(|| Problem::UnknownStore(origin.store.clone()))?,
         (None, None) => StoreName::Sqlite,
     };
-    let choice = Choice { store, flaw: against.flaw };
+    let chaos = schedule.has_real_faults();
+    if chaos && store != StoreName::Postgres {
+        return Err(Problem::NothingToBreak(store.as_str()));
+    }
+    let choice = Choice { store, flaw: against.flaw, chaos };
     Ok(Found { path: path.to_owned(), schedule, choice })
 }
 

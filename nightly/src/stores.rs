@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use stagefault_chaos::torment::Available;
 use stagefault_models::BoxedNamespaces;
 use stagefault_properties::catalogue;
 use stagefault_stores::flaws::{Flaw, Flaws};
@@ -59,6 +60,8 @@ pub struct Choice {
     pub store: StoreName,
     /// The bug planted in it.
     pub flaw: Option<Flaw>,
+    /// Whether its connections and its server are to break.
+    pub chaos: bool,
 }
 
 impl Choice {
@@ -94,6 +97,8 @@ impl Choice {
 pub struct Stores {
     namespaces: BoxedNamespaces,
     folder: Option<TempDir>,
+    /// What can be done to them, where anything is to be.
+    available: Option<Available>,
 }
 
 impl Stores {
@@ -138,15 +143,23 @@ impl Stores {
             StoreName::Memory => Stores {
                 namespaces: BoxedNamespaces::new(MemoryNamespaces { flaws }),
                 folder: None,
+                available: None,
             },
             StoreName::Sqlite => {
                 let folder = make_folder()?;
                 let files = SqliteNamespaces::within(folder.path().to_owned(), flaws);
-                Stores { namespaces: BoxedNamespaces::new(files), folder: Some(folder) }
+                let namespaces = BoxedNamespaces::new(files);
+                Stores { namespaces, folder: Some(folder), available: None }
+            }
+            StoreName::Postgres if choice.chaos => {
+                let tormented = postgres.tormented(flaws).await?;
+                let available = Some(tormented.available());
+                Stores { namespaces: BoxedNamespaces::new(tormented), folder: None, available }
             }
             StoreName::Postgres => {
                 let schemas = PostgresNamespaces { options: postgres.options().await?, flaws };
-                Stores { namespaces: BoxedNamespaces::new(schemas), folder: None }
+                let namespaces = BoxedNamespaces::new(schemas);
+                Stores { namespaces, folder: None, available: None }
             }
         })
     }
@@ -154,6 +167,11 @@ impl Stores {
     /// Where fresh namespaces come from.
     pub fn namespaces(&self) -> &BoxedNamespaces {
         &self.namespaces
+    }
+
+    /// What can be done to their connections and server, where anything is to be.
+    pub fn available(&self) -> Option<Available> {
+        self.available
     }
 
     /// Removes all that is left on disk.

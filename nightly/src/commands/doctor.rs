@@ -108,7 +108,8 @@ async fn examine(store: StoreName, context: Context<'_>) -> Finding {
 
 /// Executes one operation.
 async fn attempt(store: StoreName, context: Context<'_>) -> Result<(), CommandError> {
-    let stores = Stores::temporary(Choice { store, flaw: None }, context.postgres).await?;
+    let stores =
+        Stores::temporary(Choice { store, flaw: None, chaos: false }, context.postgres).await?;
     let schedule = script::schedule([script::create("s")]);
     let replayed = match stores.namespaces().fresh().await {
         Ok(backend) => sequential::replay(backend, &schedule).await,

@@ -4,6 +4,7 @@ pub mod check;
 pub mod completions;
 pub mod doctor;
 pub mod flaws;
+pub mod matrix;
 pub mod proxy;
 pub mod replay;
 pub mod report;

@@ -5,9 +5,12 @@
 //! profile or its store leaves something out. A short run proves little anyhow, and is let be.
 
 use serde::{Deserialize, Serialize};
+use stagefault_chaos::torment::Available;
 use stagefault_models::{CompletionKind, OperationKind};
 use stagefault_properties::concurrent::Tallies;
 use stagefault_properties::profile::Profile;
+
+use super::fault_coverage;
 
 /// A run of this many operations has a floor.
 pub const LONG_ENOUGH: u64 = 200_000;
@@ -17,13 +20,18 @@ pub const LONG_ENOUGH: u64 = 200_000;
 pub struct Missing {
     pub completions: Vec<(OperationKind, CompletionKind)>,
     pub faults: Vec<String>,
+    /// Of the faults that are done for real, what never came of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub real_faults: Vec<String>,
 }
 
 impl Missing {
     /// What a run of this profile did not see, though it was long enough.
-    pub fn of(profile: &Profile, tallies: &Tallies) -> Self {
+    pub fn of(profile: &Profile, available: Option<Available>, tallies: &Tallies) -> Self {
+        let real_faults = available.map(|available| fault_coverage::missing(available, tallies));
+        let real_faults = real_faults.unwrap_or_default();
         if tallies.completions.total() < LONG_ENOUGH {
-            return Missing::default();
+            return Missing { real_faults, ..Missing::default() };
         }
         let unseen = |(operation, completion): &(OperationKind, CompletionKind)| {
             tallies.completions.of(*operation, *completion) == 0
@@ -32,19 +40,21 @@ impl Missing {
         Missing {
             completions: floor(profile).filter(unseen).collect(),
             faults: unfired.map(|(name, _)| name.to_owned()).collect(),
+            real_faults,
         }
     }
 
     /// Whether everything was seen.
     pub fn is_empty(&self) -> bool {
-        self.completions.is_empty() && self.faults.is_empty()
+        self.completions.is_empty() && self.faults.is_empty() && self.real_faults.is_empty()
     }
 
     /// What is missing, a line for each.
     pub fn lines(&self) -> Vec<String> {
         let pairs =
             self.completions.iter().map(|(it, completion)| format!("{it:?} {completion:?}"));
-        pairs.chain(self.faults.iter().map(|fault| format!("fault {fault}"))).collect()
+        let faults = self.faults.iter().chain(&self.real_faults);
+        pairs.chain(faults.map(|fault| format!("fault {fault}"))).collect()
     }
 }
 
@@ -95,7 +105,7 @@ mod tests {
             r#"{{"completions":{{{completions}}},"faults":{{"not_applied":1,"unknown_before":0,"unknown_after":1,"unknown_late":1}},"latencies":{{}}}}"#
         );
         let tallies: Tallies = serde_json::from_str(&text).expect("they are tallies");
-        Missing::of(Profile::from_name("contended").expect("it is one"), &tallies)
+        Missing::of(Profile::from_name("contended").expect("it is one"), None, &tallies)
     }
 
     #[test]

@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use stagefault_chaos::torment::Available;
+use stagefault_chaos::torment::available::KINDS;
 use stagefault_models::{Invariant, OperationKind};
-use stagefault_properties::concurrent::{Faults, Judgement};
+use stagefault_properties::concurrent::{Faults, Fired, Judgement};
 use stagefault_properties::profile::Profile;
 use stagefault_properties::shrink::Hits;
 use stagefault_properties::tally::Tally;
@@ -41,12 +43,54 @@ pub struct LaneRun {
     /// UTC, as in `2026-01-02T03:04:05Z`.
     pub started: String,
     pub writers: u32,
+    /// What was done to connections and the server; absent: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chaos: Option<Chaos>,
     pub shard: Shard,
     pub limit: Bound,
     pub max_failures: u64,
     /// The failures that do not fail the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<Signature>,
+}
+
+/// What can be done to connections and the server of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chaos {
+    /// Whether the server is one of our own, and is killed.
+    pub server: bool,
+    /// Whether connections are led through a proxy that can cut them.
+    pub connection: bool,
+}
+
+impl From<Available> for Chaos {
+    fn from(Available { server, connection }: Available) -> Self {
+        Chaos { server, connection }
+    }
+}
+
+impl Chaos {
+    /// The same, as the store says it.
+    pub fn available(self) -> Available {
+        Available { server: self.server, connection: self.connection }
+    }
+
+    /// What is not done, and why, a line for each reason.
+    pub fn lacks(self) -> Vec<String> {
+        let available = self.available();
+        let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+        for kind in KINDS {
+            let Some(why) = available.lacks(kind) else { continue };
+            match reasons.iter_mut().find(|(reason, _)| *reason == why) {
+                Some((_, kinds)) => kinds.push(format!("{kind:?}")),
+                None => reasons.push((why, vec![format!("{kind:?}")])),
+            }
+        }
+        let line =
+            |(why, kinds): (&str, Vec<String>)| format!("without {}: {why}", kinds.join(", "));
+        reasons.into_iter().map(line).collect()
+    }
 }
 
 /// The lane's name as a type.
@@ -81,7 +125,8 @@ impl LaneRun {
                 Flaw::from_name(name).ok_or_else(|| format!("this build has no flaw {name:?}"))?,
             ),
         };
-        Ok(Resolved { profile, choice: Choice { store: self.store, flaw } })
+        let chaos = self.chaos.is_some();
+        Ok(Resolved { profile, choice: Choice { store: self.store, flaw, chaos } })
     }
 
     /// Whether turns decide how operations overlap, so that episodes repeat with certainty.
@@ -92,8 +137,9 @@ impl LaneRun {
     /// What the run is about, in a line.
     pub fn subject(&self) -> String {
         let flaw = self.flaw.as_ref().map(|flaw| format!(", flaw {flaw}")).unwrap_or_default();
+        let chaos = self.chaos.map(|_| ", chaos").unwrap_or_default();
         let LaneRun { store, profile, seed, writers, .. } = self;
-        format!("store {store}{flaw}, profile {profile}, {writers} writers, seed {seed}")
+        format!("store {store}{flaw}{chaos}, profile {profile}, {writers} writers, seed {seed}")
     }
 }
 
@@ -214,6 +260,9 @@ pub struct LaneSummary {
     pub completions: Tally,
     /// The injected faults that fired.
     pub faults: Faults,
+    /// What was done for real: operation × point × kind, and what came of it.
+    #[serde(skip_serializing_if = "Fired::is_empty")]
+    pub real_faults: Fired,
     /// What was never seen, though the run was long enough.
     pub below_floor: Missing,
     pub failures: Vec<FailureDocument>,

@@ -11,7 +11,7 @@ use stagefault_models::{BoxedNamespaces, Origin};
 use stagefault_properties::concurrent::{self, Episode, Judgement, Plan, judge, within};
 use stagefault_properties::violation::EpisodeError;
 
-use super::documents::{Bound, LaneRun, Resolved, signature};
+use super::documents::{Bound, Chaos, LaneRun, Resolved, signature};
 use super::failures::{Failures, kind_of};
 use super::journal::{Found, Journal, Line, Seen, Total, see};
 use super::outcome::Ending;
@@ -57,7 +57,8 @@ impl<'a> Episodes<'a> {
     ) -> Self {
         let profile = resolved.profile;
         let plan = Plan { profile, writers: run.writers, by_turns: run.by_turns(), swarm: true };
-        let lane = concurrent::Lane::new(namespaces, plan);
+        let available = run.chaos.map(Chaos::available);
+        let lane = concurrent::Lane::new(namespaces, plan).with_faults(available);
         let (journal, total) = journal;
         let now = Instant::now();
         let mut pending = Line { first: total.episodes, ..Line::default() };
@@ -204,7 +205,7 @@ impl<'a> Episodes<'a> {
 
     fn origin(&self, episode: u64) -> Origin {
         Origin {
-            lane: "concurrent".to_owned(),
+            lane: if self.run.chaos.is_some() { "chaos" } else { "concurrent" }.to_owned(),
             store: self.run.store.to_string(),
             profile: self.run.profile.clone(),
             seed: self.run.seed,

@@ -10,7 +10,7 @@ use stagefault_models::OperationKind;
 use stagefault_properties::concurrent::Latencies;
 
 use super::coverage::Missing;
-use super::documents::{FailureDocument, LaneName, LaneRun, LaneSummary};
+use super::documents::{Chaos, FailureDocument, LaneName, LaneRun, LaneSummary};
 use super::journal::{self, Line, Total};
 use super::outcome::{Ending, Facts, Outcome};
 use super::shard::Shard;
@@ -90,7 +90,9 @@ impl Results {
     /// What it comes to.
     pub fn summary(&self) -> LaneSummary {
         let run = &self.run;
-        let missing = run.resolve().map(|it| Missing::of(it.profile, &self.total.counted));
+        let available = run.chaos.map(Chaos::available);
+        let counted = &self.total.counted;
+        let missing = run.resolve().map(|it| Missing::of(it.profile, available, counted));
         let missing = missing.unwrap_or_default();
         let kinds: Vec<Kind> = self.failures.iter().map(|(_, failure)| failure.kind).collect();
         let episodes = self.total.episodes;
@@ -116,6 +118,7 @@ impl Results {
             operations_per_second: rate(self.total.operations(), wall),
             completions: self.total.counted.completions.clone(),
             faults: self.total.counted.faults,
+            real_faults: self.total.counted.fired.clone(),
             below_floor: missing,
             failures: self.failures.iter().map(|(_, failure)| failure.clone()).collect(),
             known: self.total.known.clone(),
@@ -277,8 +280,9 @@ impl Results {
 
 fn belong_together(left: &LaneRun, right: &LaneRun) -> bool {
     let what = |run: &LaneRun| {
-        let LaneRun { version, store, flaw, profile, seed, writers, shard, .. } = run.clone();
-        (version, store, flaw, profile, seed, writers, shard.count)
+        let LaneRun { version, store, flaw, profile, seed, writers, chaos, shard, .. } =
+            run.clone();
+        (version, store, flaw, profile, seed, writers, chaos, shard.count)
     };
     what(left) == what(right)
 }

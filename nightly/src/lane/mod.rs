@@ -5,14 +5,15 @@
 //! - [`journal`]: what was counted, a line a second, which survives a crash.
 //! - [`folder`]: the folder as it is read back, by `--resume` and by `report`.
 //! - [`episodes`]: the loop, and [`failures`], which keeps and shrinks what it finds.
-//! - [`shard`], [`signature`], [`coverage`]: which episodes are this run's, which failures
-//!   are known, and what a run must have seen to mean anything.
+//! - [`shard`], [`signature`], [`coverage`], [`fault_coverage`]: which episodes are this run's,
+//!   which failures are known, and what a run must have seen to mean anything.
 //! - [`outcome`]: what it all comes to, in one word and an exit status.
 
 pub mod coverage;
 pub mod documents;
 pub mod episodes;
 pub mod failures;
+pub mod fault_coverage;
 pub mod folder;
 pub mod journal;
 pub mod outcome;

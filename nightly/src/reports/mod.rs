@@ -3,6 +3,7 @@
 
 mod charts;
 mod junit;
+pub mod matrix;
 mod page;
 mod text;
 mod timeline;

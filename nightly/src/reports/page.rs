@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use stagefault_models::{CompletionKind, OperationKind};
 
-use super::{charts, text, timeline};
+use super::{charts, matrix, text, timeline};
 use crate::lane::coverage;
 use crate::lane::documents::LaneSummary;
 use crate::lane::folder::Results;
@@ -42,6 +42,10 @@ pub fn of(results: &Results, summary: &LaneSummary) -> String {
                 (completions(summary))
                 h2 { "Coverage" }
                 (coverage(results, summary))
+                @if let Some(chaos) = results.run.chaos {
+                    h2 { "Faults done for real" }
+                    (matrix::heat(&results.total.counted, chaos))
+                }
             }
         }
     };
@@ -191,7 +195,7 @@ fn coverage(results: &Results, summary: &LaneSummary) -> Markup {
 }
 
 /// A count in a small cell.
-fn short(count: u64) -> String {
+pub fn short(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..1_000_000 => format!("{}k", count / 1_000),

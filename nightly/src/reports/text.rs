@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use stagefault_models::CompletionKind;
 
+use super::matrix;
 use crate::lane::documents::{FailureDocument, LaneSummary};
 use crate::lane::folder::Results;
 use crate::lane::outcome::Outcome;
@@ -25,6 +26,9 @@ pub fn of(results: &Results, summary: &LaneSummary) -> String {
     let pairs = summary.completions.iter().count();
     let _ = writeln!(text, "{pairs} pairs of operation × completion were met:");
     let _ = writeln!(text, "{}", summary.completions);
+    if !summary.real_faults.is_empty() {
+        let _ = writeln!(text, "{}", matrix::by_place(&results.total.counted));
+    }
     for line in figures(results, summary) {
         let _ = writeln!(text, "{line}");
     }

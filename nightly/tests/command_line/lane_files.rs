@@ -78,7 +78,7 @@ fn the_gitlab_jobs_run_each_shard_and_join_them() {
         step(&place, &script(&file[".lane"]["script"]), &variables);
     }
     step(&place, &script(&file[".report"]["script"]), &[]);
-    for store in ["memory", "sqlite", "postgres"] {
+    for store in ["memory", "sqlite", "postgres", "chaos"] {
         let report = &file[format!("report {store}")];
         assert_eq!(report["artifacts"]["reports"]["junit"], format!("night-{store}/junit.xml"));
         assert_eq!(report["needs"][0], format!("lane {store}"));

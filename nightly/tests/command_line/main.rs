@@ -2,6 +2,7 @@
 //! status, what it prints and the files that it leaves. A file for each matter.
 
 mod bad_input;
+mod chaos;
 mod checking;
 mod concurrent;
 mod doctor;

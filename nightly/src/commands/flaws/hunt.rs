@@ -19,6 +19,9 @@ use crate::{Context, seeds, shrinking};
 /// is judged by a search.
 const ATTEMPTS: u32 = 1_000;
 
+/// The longest that one may take whose replays break connections and servers.
+const TIME_UNDER_CHAOS: Duration = Duration::from_secs(120);
+
 /// The most that is spent on judging an episode.
 const TIME: Duration = Duration::from_secs(60);
 const BYTES: usize = 1 << 30;
@@ -37,13 +40,15 @@ pub async fn hunt(
     arguments: &FlawsArguments,
     context: Context<'_>,
 ) -> Hunted {
-    let choice = Choice { store, flaw: Some(entry.flaw) };
+    let choice =
+        Choice { store, flaw: Some(entry.flaw), chaos: entry.lane == catalogue::Lane::Chaos };
     let stores = Stores::temporary(choice, context.postgres).await?;
     let hunt = Hunter { entry, choice, seed, context, stores: &stores };
     let hunted = match entry.lane {
         catalogue::Lane::Sequential => hunt.one_after_another(arguments.ops).await,
-        catalogue::Lane::Concurrent => hunt.by_turns(arguments.episodes).await,
-        catalogue::Lane::Chaos => unreachable!("it is not among what is hunted"),
+        catalogue::Lane::Concurrent | catalogue::Lane::Chaos => {
+            hunt.among_writers(arguments.episodes).await
+        }
     };
     stores.remove();
     hunted
@@ -83,15 +88,17 @@ impl Hunter<'_> {
         Ok(Ok(Hunt { seed, episodes, operations, elapsed: ran.elapsed, shrunk }))
     }
 
-    /// Runs episodes of several writers that take turns, so many at most, until one is a
-    /// violation that replays show again: where a store waits, turns decide nearly
-    /// everything and not all.
-    async fn by_turns(&self, episodes: u64) -> Hunted {
+    /// Runs episodes of several writers, so many at most, until one is a violation that replays
+    /// show again. They take turns, which decide nearly everything where a store waits, and not
+    /// all; under chaos they run freely.
+    async fn among_writers(&self, episodes: u64) -> Hunted {
         let Hunter { entry, seed, stores, .. } = *self;
         let signals = self.context.signals;
         let profile = entry.profile();
-        let plan = Plan { profile, writers: profile.writers, by_turns: true, swarm: true };
-        let mut lane = Lane::new(stores.namespaces(), plan);
+        let by_turns = entry.lane == catalogue::Lane::Concurrent;
+        let plan = Plan { profile, writers: profile.writers, by_turns, swarm: true };
+        let lane = Lane::new(stores.namespaces(), plan);
+        let mut lane = lane.with_faults(stores.available());
         let started = Instant::now();
         let mut hunt =
             Hunt { seed, episodes: 0, operations: 0, elapsed: Duration::ZERO, shrunk: None };
@@ -111,7 +118,8 @@ impl Hunter<'_> {
             hunt.elapsed = started.elapsed();
             let Some(failing) = self.failing(episode, number)? else { continue };
             lane.renew().await.map_err(|error| self.trouble(error, number))?;
-            let shrunk = shrinking::shrink(stores.namespaces(), failing, ATTEMPTS, signals).await;
+            let shrunk = shrinking::Shrink { limit: ATTEMPTS, time: self.time(), signals };
+            let shrunk = shrunk.of(stores.namespaces(), failing).await;
             let seen_again = shrunk.was_seen_again();
             match shrunk.end {
                 shrinking::End::Interrupted(signal) => return Ok(Err(signal)),
@@ -122,6 +130,11 @@ impl Hunter<'_> {
         }
         lane.renew().await.map_err(|error| self.trouble(error, hunt.episodes))?;
         Ok(Ok(hunt))
+    }
+
+    /// How long a shrink may take. Faults that are done for real take their time.
+    fn time(&self) -> Option<Duration> {
+        (self.entry.lane == catalogue::Lane::Chaos).then_some(TIME_UNDER_CHAOS)
     }
 
     /// The episode and what it shows, if it is a violation.

@@ -29,7 +29,7 @@ pub async fn flaws(arguments: &FlawsArguments, context: Context<'_>) -> Result<E
     context.postgres.expect_use(plantings.iter().map(|(_, store)| *store))?;
     // All of them are planted in the same build.
     if let Some((entry, store)) = plantings.first() {
-        Choice { store: *store, flaw: Some(entry.flaw) }.flaws()?;
+        Choice { store: *store, flaw: Some(entry.flaw), chaos: false }.flaws()?;
     } else {
         return Err(CommandError::NothingToHunt);
     }
@@ -49,16 +49,20 @@ pub async fn flaws(arguments: &FlawsArguments, context: Context<'_>) -> Result<E
     Ok(if matrix.all_caught() { Exit::Held } else { Exit::Violation })
 }
 
-/// The flaws that are asked for, in each of the stores that are and that can have them. The
-/// hunts inject no faults into connections and servers, without which some flaws never show.
+/// The flaws that are asked for, in each of the stores that are and that can have them.
 fn plantings(arguments: &FlawsArguments) -> Vec<(&'static Entry, StoreName)> {
-    let FlawsArguments { flaw: flaws, store: stores, .. } = arguments;
+    let FlawsArguments { flaw: flaws, store: stores, lane: lanes, .. } = arguments;
     let entries = catalogue::all()
-        .filter(|entry| entry.lane != Lane::Chaos)
+        .filter(|entry| match lanes[..] {
+            [] => entry.lane != Lane::Chaos || !flaws.is_empty(),
+            _ => lanes.contains(&entry.lane),
+        })
         .filter(|entry| flaws.is_empty() || flaws.contains(&entry.flaw));
     let in_each_store = |entry: &'static Entry| {
         let able = entry.stores.iter().copied().filter_map(StoreName::from_name);
-        able.filter(|store| stores.is_empty() || stores.contains(store))
+        // Only its connections and server can be broken.
+        able.filter(|store| entry.lane != Lane::Chaos || *store == StoreName::Postgres)
+            .filter(|store| stores.is_empty() || stores.contains(store))
             .map(move |store| (entry, store))
     };
     entries.flat_map(in_each_store).collect()

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::time::SystemTime;
 
+use stagefault_properties::profile::Profile;
+
 use super::{USUALLY, seed};
 use crate::artifacts::RunFolder;
 use crate::cli::{ConcurrentArguments, RunArguments};
 use crate::documents::{RunFormat, to_json};
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::lane::documents::{Bound, LaneName, LaneRun, Resolved};
+use crate::lane::documents::{Bound, Chaos, LaneName, LaneRun, Resolved};
 use crate::lane::episodes::Episodes;
 use crate::lane::failures::Failures;
 use crate::lane::folder::{Results, read_run};
@@ -17,7 +19,7 @@ use crate::lane::journal::{Journal, Total};
 use crate::lane::outcome::Ending;
 use crate::lane::shard::Shard;
 use crate::lane::signature::read_known;
-use crate::stores::Stores;
+use crate::stores::{StoreName, Stores};
 use crate::{Context, print, reports, secrets};
 
 impl ConcurrentArguments {
@@ -50,17 +52,34 @@ pub async fn run(arguments: &RunArguments, context: Context<'_>) -> Result<Exit,
 async fn begin(arguments: &RunArguments, context: Context<'_>) -> Result<Exit, CommandError> {
     context.postgres.expect_use([arguments.store])?;
     arguments.choice().flaws()?;
+    expect_chaos_to_mean_something(arguments)?;
     let started = SystemTime::now();
-    let run = lane_run(arguments, started)?;
+    let mut run = lane_run(arguments, started)?;
     let resolved = Resolved { profile: arguments.profile(), choice: arguments.choice() };
     let mut folder = RunFolder::make(arguments.out.as_deref(), started, run.seed)?;
     let stores = Stores::within(folder.path(), resolved.choice, context.postgres).await?;
+    run.chaos = stores.available().map(Chaos::from);
     folder.begin(&to_json(&run))?;
     let journal = (Journal::begin(folder.path())?, Total::default());
     let (at, shard) = (folder.path().display(), shard_text(run.shard));
     let (subject, limit) = (run.subject(), run.limit);
     print::note(format_args!("running {subject}{shard}, {limit}; artifacts in {at}"));
+    run.chaos.iter().flat_map(|chaos| chaos.lacks()).for_each(print::note);
     Work { run, resolved, folder, stores, journal }.finish(arguments.json, context).await
+}
+
+/// Chaos takes a store with connections and a server, and a profile that has faults.
+fn expect_chaos_to_mean_something(arguments: &RunArguments) -> Result<(), CommandError> {
+    if !arguments.chaos {
+        return Ok(());
+    }
+    if arguments.store != StoreName::Postgres {
+        return Err(CommandError::NothingToBreak(arguments.store.as_str()));
+    }
+    match arguments.profile() {
+        Profile { real: 0, name, .. } => Err(CommandError::ProfileWithoutFaults(name)),
+        _ => Ok(()),
+    }
 }
 
 /// What a new run is to be.
@@ -81,7 +100,8 @@ fn lane_run(arguments: &RunArguments, started: SystemTime) -> Result<LaneRun, Co
         profile: arguments.profile().name.to_owned(),
         seed: seed(arguments)?,
         started: humantime::format_rfc3339_seconds(started).to_string(),
-        writers: arguments.writers,
+        writers: arguments.writers(),
+        chaos: None,
         shard: shard.unwrap_or(Shard::WHOLE),
         limit,
         max_failures: max_failures.unwrap_or(1),

@@ -26,7 +26,7 @@ const USUALLY: Duration = Duration::from_secs(60);
 /// # Errors
 /// That the run could not begin, could not go on, or could not say how it ended.
 pub async fn run(arguments: &RunArguments, context: Context<'_>) -> Result<Exit, CommandError> {
-    if arguments.writers > 1 || arguments.concurrent.resume.is_some() {
+    if arguments.is_concurrent() || arguments.concurrent.resume.is_some() {
         return concurrent::run(arguments, context).await;
     }
     arguments.concurrent.expect_none()?;
