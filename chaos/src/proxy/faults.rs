@@ -79,7 +79,9 @@ impl Faults {
 
     /// The receipt of the last operation of which something was held.
     pub(super) fn late_receipt(&self) -> Option<WireReceipt> {
-        self.receipt().or_else(|| self.late.as_ref().map(|(_, receipt)| receipt.clone()))
+        let late = || self.late.as_ref().map(|(_, receipt)| receipt.clone());
+        let is_held = |receipt: &WireReceipt| matches!(receipt.fault.kind, Kind::Delay(_));
+        self.receipt().filter(is_held).or_else(late)
     }
 
     /// Which operation this is.

@@ -33,13 +33,17 @@ async fn a_commit_that_is_held_takes_effect_after_its_client_has_gone() {
     let mut desk = Desk::new("late").await;
     let line = Line::open(port()).await.unwrap();
     let backend = leave_a_commit(&desk, &line).await;
-    // Another operation comes first, and its receipt is not mistaken for the late one's.
-    line.arm(WireFault { place: Place::BeforeBegin, kind: Kind::Reset });
+    // Others come first: one passes, and one is cut.
     write(&desk, &mut connect(&line).await).await;
+    line.arm(WireFault { place: Place::CommitSent, kind: Kind::Reset });
+    let cut = query(desk.insert()).bind("cut").execute(&mut connect(&line).await).await;
+    cut.unwrap_err();
     assert_eq!(desk.rows().await, 1);
     assert!(desk.is_served_by(backend).await);
-    assert_eq!(line.go_on().await.unwrap().commit, Commit::Delivered);
-    assert_eq!(line.disarm(), None);
+    // What becomes of the late one is not mistaken for what became of the other.
+    let late = line.go_on().await.unwrap();
+    assert_eq!((late.fault, late.commit), (HELD, Commit::Delivered));
+    assert_eq!(line.disarm().unwrap().commit, Commit::NotDelivered);
     desk.is_gone(backend).await;
     assert_eq!(desk.rows().await, 2);
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection, query, query_scalar};
 use stagefault_chaos::servers::{Listen, Options, PostgresServer};
+use tokio::time::timeout;
 
 use crate::desk::Desk;
 
@@ -143,11 +144,11 @@ async fn what_is_held_is_let_go_when_the_toxic_is_deleted() {
     let mut bench = Bench::new("held").await;
     bench.cut(json!({ "place": "commit_sent", "kind": "delay" })).await;
     let mut connection = bench.connect().await;
-    let (written, ()) = tokio::join!(bench.write(&mut connection), async {
+    let (written, ()) = tokio::join!(timeout(LIMIT, bench.write(&mut connection)), async {
         assert_eq!(bench.fired().await["receipt"]["commit"], "held");
         bench.desk.expect(204, "DELETE", "/proxies/db/toxics/cut", Value::Null).await;
     });
-    written.unwrap();
+    written.expect("it is let go").unwrap();
     assert_eq!(bench.rows().await, 1);
 }
 
@@ -156,11 +157,11 @@ async fn a_black_hole_is_closed_when_the_toxic_is_deleted() {
     let mut bench = Bench::new("swallowed").await;
     bench.cut(json!({ "place": "commit_delivered", "kind": "black_hole" })).await;
     let mut connection = bench.connect().await;
-    let (written, ()) = tokio::join!(bench.write(&mut connection), async {
+    let (written, ()) = tokio::join!(timeout(LIMIT, bench.write(&mut connection)), async {
         assert_eq!(bench.fired().await["receipt"]["commit"], "delivered");
         bench.desk.expect(204, "DELETE", "/proxies/db/toxics/cut", Value::Null).await;
     });
-    written.unwrap_err();
+    written.expect("it is closed").unwrap_err();
     assert_eq!(bench.rows().await, 1);
 }
 
