@@ -9,7 +9,7 @@ use crate::requests::*;
 
 fn trials() -> usize {
     let trials = std::env::var("STAGEFAULT_TRIALS").ok();
-    trials.map_or(40, |trials| trials.parse().expect("a number"))
+    trials.map_or(20, |trials| trials.parse().expect("a number"))
 }
 
 /// How a commit is cut: none of these is waited for.
