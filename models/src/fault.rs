@@ -95,6 +95,28 @@ pub enum FaultKind {
     DiskFull,
 }
 
+impl FaultKind {
+    /// Every kind.
+    pub const ALL: [FaultKind; 16] = [
+        FaultKind::Terminate,
+        FaultKind::CallerGone,
+        FaultKind::Reset,
+        FaultKind::Close,
+        FaultKind::BlackHole,
+        FaultKind::Delay,
+        FaultKind::Truncate,
+        FaultKind::Trickle,
+        FaultKind::ServerKill,
+        FaultKind::ServerStop,
+        FaultKind::LockTimeout,
+        FaultKind::StatementTimeout,
+        FaultKind::IdleTimeout,
+        FaultKind::Serialization,
+        FaultKind::Deadlock,
+        FaultKind::DiskFull,
+    ];
+}
+
 /// The proof that a planned fault fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Receipt {

@@ -57,26 +57,6 @@ pub enum Applied {
     AsAnswered,
 }
 
-/// Every kind.
-pub const KINDS: [FaultKind; 16] = [
-    FaultKind::Terminate,
-    FaultKind::CallerGone,
-    FaultKind::Reset,
-    FaultKind::Close,
-    FaultKind::BlackHole,
-    FaultKind::Delay,
-    FaultKind::Truncate,
-    FaultKind::Trickle,
-    FaultKind::ServerKill,
-    FaultKind::ServerStop,
-    FaultKind::LockTimeout,
-    FaultKind::StatementTimeout,
-    FaultKind::IdleTimeout,
-    FaultKind::Serialization,
-    FaultKind::Deadlock,
-    FaultKind::DiskFull,
-];
-
 impl Available {
     /// Every fault that can be done.
     pub fn all(self) -> impl Iterator<Item = Possible> {
@@ -84,7 +64,7 @@ impl Available {
         let places = operations.flat_map(|operation| {
             iter::repeat(operation).zip(Shape::of(operation).points().iter().copied())
         });
-        let faults = places.flat_map(|place| iter::repeat(place).zip(KINDS));
+        let faults = places.flat_map(|place| iter::repeat(place).zip(FaultKind::ALL));
         faults.filter_map(move |((operation, point), kind)| {
             let outcome = self.outcome(operation, point, kind)?;
             Some(Possible { operation, point, kind, outcome })

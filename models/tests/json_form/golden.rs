@@ -155,25 +155,7 @@ fn points_and_kinds() -> impl Iterator<Item = (Point, FaultKind)> {
         Point::MidReply,
         Point::Reply,
     ];
-    let kinds = [
-        FaultKind::Terminate,
-        FaultKind::CallerGone,
-        FaultKind::Reset,
-        FaultKind::Close,
-        FaultKind::BlackHole,
-        FaultKind::Delay,
-        FaultKind::Truncate,
-        FaultKind::Trickle,
-        FaultKind::ServerKill,
-        FaultKind::ServerStop,
-        FaultKind::LockTimeout,
-        FaultKind::StatementTimeout,
-        FaultKind::IdleTimeout,
-        FaultKind::Serialization,
-        FaultKind::Deadlock,
-        FaultKind::DiskFull,
-    ];
-    points.into_iter().cycle().zip(kinds)
+    points.into_iter().cycle().zip(FaultKind::ALL)
 }
 
 fn completions() -> Vec<Completion> {

@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use stagefault_chaos::torment::Available;
-use stagefault_chaos::torment::available::KINDS;
-use stagefault_models::{Invariant, OperationKind};
+use stagefault_models::{FaultKind, Invariant, OperationKind};
 use stagefault_properties::concurrent::{Faults, Fired, Judgement};
 use stagefault_properties::profile::Profile;
 use stagefault_properties::shrink::Hits;
@@ -80,7 +79,7 @@ impl Chaos {
     pub fn lacks(self) -> Vec<String> {
         let available = self.available();
         let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-        for kind in KINDS {
+        for kind in FaultKind::ALL {
             let Some(why) = available.lacks(kind) else { continue };
             match reasons.iter_mut().find(|(reason, _)| *reason == why) {
                 Some((_, kinds)) => kinds.push(format!("{kind:?}")),
