@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use stagefault_models::checker::{Verdict, Violation, check};
 
 use crate::plain::{Interval, Outcome, Plain};
-use crate::random::{Ended, Random, histories, simulate};
+use crate::random::{Random, histories, simulate};
 use crate::specifications::cells::{Answer, Ask, CELLS, Call, Cells, apply};
 
 pub fn ask(random: &mut Random) -> Ask {
@@ -29,15 +29,9 @@ fn run(random: &mut Random) -> Vec<Call> {
         answer
     };
     let run = simulate(random, writers, operations, ask, happen);
-    let calls = run.into_iter().filter_map(|simulated| {
-        let returned = match simulated.returned {
-            Some((_, Ended::NotApplied)) => return None,
-            Some((at, Ended::Answered(answer))) => Some((at, answer)),
-            Some((_, Ended::Unknown)) | None => None,
-        };
-        Some(Call { operation: simulated.operation, called: simulated.called, returned })
-    });
-    let mut calls: Vec<Call> = calls.collect();
+    let calls = run.into_iter().filter_map(|simulated| simulated.witnessed());
+    let call = |(operation, called, returned)| Call { operation, called, returned };
+    let mut calls: Vec<Call> = calls.map(call).collect();
     if random.one_in(2) && !calls.is_empty() {
         let place = random.below(calls.len() as u64) as usize;
         let wrong = random.below(3) as u8;

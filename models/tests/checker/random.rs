@@ -42,6 +42,21 @@ pub struct Simulated<O, A> {
     pub returned: Option<(u64, Ended<A>)>,
 }
 
+/// An operation, when it was called, and when it came back with which answer, if it did.
+pub type Witnessed<O, A> = (O, u64, Option<(u64, A)>);
+
+impl<O, A> Simulated<O, A> {
+    /// What a history holds of it; `None`: nothing, for it certainly never took effect.
+    pub fn witnessed(self) -> Option<Witnessed<O, A>> {
+        let returned = match self.returned {
+            Some((_, Ended::NotApplied)) => return None,
+            Some((at, Ended::Answered(answer))) => Some((at, answer)),
+            Some((_, Ended::Unknown)) | None => None,
+        };
+        Some((self.operation, self.called, returned))
+    }
+}
+
 /// How an operation came back.
 pub enum Ended<A> {
     Answered(A),

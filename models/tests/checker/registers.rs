@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use stagefault_models::checker::{Verdict, Violation, check};
 
 use crate::plain::{Interval, Outcome, Plain};
-use crate::random::{Ended, Random, histories, simulate};
+use crate::random::{Random, histories, simulate};
 use crate::specifications::register::{Answer, Ask, Call, Register, apply};
 
 /// A run of a register, in which now and then an answer is not the one that was given.
@@ -24,15 +24,9 @@ fn run(random: &mut Random) -> Vec<Call> {
         answer
     };
     let run = simulate(random, writers, operations, ask, happen);
-    let calls = run.into_iter().filter_map(|simulated| {
-        let returned = match simulated.returned {
-            Some((_, Ended::NotApplied)) => return None,
-            Some((at, Ended::Answered(answer))) => Some((at, answer)),
-            Some((_, Ended::Unknown)) | None => None,
-        };
-        Some(Call { operation: simulated.operation, called: simulated.called, returned })
-    });
-    let mut calls: Vec<Call> = calls.collect();
+    let calls = run.into_iter().filter_map(|simulated| simulated.witnessed());
+    let call = |(operation, called, returned)| Call { operation, called, returned };
+    let mut calls: Vec<Call> = calls.map(call).collect();
     if random.one_in(2) && !calls.is_empty() {
         let place = random.below(calls.len() as u64) as usize;
         match &mut calls[place].returned {
