@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 /// How long a condition on the server may take to come true.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked at.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// The administrator of one namespace.
 pub(super) struct Admin {

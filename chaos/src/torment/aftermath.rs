@@ -5,18 +5,15 @@
 //! its client is gone. So each is waited for, and what is there at the end of the wait is
 //! a finding.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stagefault_models::BackendError;
 use stagefault_models::audit::Finding;
 use stagefault_models::invariants::Invariant;
 use tokio::time::sleep;
 
-use super::admin::{Activity, LIMIT};
+use super::admin::{Activity, LIMIT, LOOK_AGAIN};
 use super::backend::Scene;
-
-/// How often it is looked.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// What is wrong on the server, though there was time enough for it to end. These
 /// connections are in use, but none of them at anything.

@@ -13,7 +13,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, Row, query, raw_sql};
 use stagefault_models::{FaultKind, Id, Operation, OperationKind};
 use tokio::time::sleep;
 
-use super::admin::LIMIT;
+use super::admin::{LIMIT, LOOK_AGAIN};
 use super::backend::Scene;
 
 /// How long the server lets the operation wait for a lock, be at a statement, or idle in a
@@ -22,8 +22,6 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// After how long the operation's wait is looked at for a deadlock, which the rival must
 /// have closed by then; of the two, only the operation looks so early.
 const DEADLOCK_PATIENCE: Duration = Duration::from_millis(400);
-/// How often it is looked whether the operation waits.
-const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// What the rival does first. It does not wait long for others, and of a deadlock it is not
 /// the one that gives way.
