@@ -11,7 +11,13 @@
 mod desk;
 mod node;
 #[cfg(feature = "toxiproxy")]
+#[expect(dead_code, reason = "other tests use the rest")]
+#[path = "../../../stores/tests/shared/requests.rs"]
+mod requests;
+#[cfg(feature = "toxiproxy")]
 mod rust;
+#[cfg(feature = "toxiproxy")]
+mod store;
 
 use std::process::ExitCode;
 
@@ -26,7 +32,7 @@ fn main() -> ExitCode {
     #[cfg_attr(not(feature = "toxiproxy"), allow(unused_mut))]
     let mut trials: Vec<Trial> = node::trials();
     #[cfg(feature = "toxiproxy")]
-    trials.extend(rust::trials());
+    trials.extend(rust::trials().into_iter().chain(store::trials()));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

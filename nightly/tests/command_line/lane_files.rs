@@ -66,6 +66,16 @@ fn the_github_workflow_runs_each_shard_and_joins_them() {
 }
 
 #[test]
+fn the_toxiproxy_workflow_runs_a_script_that_is_there() {
+    let file = read("../.github/workflows/toxiproxy.yml");
+    let steps = file["jobs"]["clients"]["steps"].as_array().expect("a list");
+    let scripts: Vec<_> = steps.iter().filter(|step| step["run"] == ".ci/toxiproxy").collect();
+    let url = scripts.iter().filter(|step| step["env"]["STAGEFAULT_TOXIPROXY_URL"].is_string());
+    assert_eq!((scripts.len(), url.count()), (2, 1));
+    assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/toxiproxy").exists());
+}
+
+#[test]
 fn the_gitlab_jobs_run_each_shard_and_join_them() {
     let (place, file) = (place_with_script(), read("gitlab-ci.yml"));
     let count = file[".lane"]["parallel"].as_u64().expect("a count");
