@@ -103,6 +103,13 @@ impl<S: Specification> Partition<S> {
         Partition { key, places, ground, searches, turn: 0, until: FIRST_SLICE, slice: FIRST_SLICE }
     }
 
+    /// The other order of search gets its turn after so many steps, and not only where a long
+    /// history needs it: for tests, in which small histories are to be searched in both.
+    #[doc(hidden)]
+    pub fn with_first_slice(self, steps: u64) -> Self {
+        Partition { until: steps, slice: steps, ..self }
+    }
+
     /// The partition's key.
     pub fn key(&self) -> &S::Key {
         &self.key

@@ -4,6 +4,7 @@
 mod budgets;
 mod cells;
 mod laws;
+mod orders;
 mod partitions;
 mod plain;
 mod random;
