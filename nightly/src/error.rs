@@ -61,7 +61,7 @@ pub enum CommandError {
     )]
     NothingToBreak(&'static str),
     /// Chaos is asked of a profile that has none.
-    #[error("--chaos needs a profile with faults for it: chaos or commits, and not {0}")]
+    #[error("--chaos needs a profile with faults for it: chaos, commits or lapses, and not {0}")]
     ProfileWithoutFaults(&'static str),
     /// A folder whose run broke nothing.
     #[error("{0} is of a run without --chaos, and so there is no matrix")]

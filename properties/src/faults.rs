@@ -2,7 +2,8 @@
 //!
 //! A backend that does faults to its operations says which it can do ([`Available`]). How often each is planned is data, as everything in a
 //! [`profile`](crate::profile): one table of weights, by kind and point. A fault that
-//! costs a restart of the server, or a whole deadline, is planned less often.
+//! costs a restart of the server, or a whole deadline, is planned less often, and one at
+//! the beginning of a transaction, which only sweeps have that find something, more often.
 
 use stagefault_chaos::torment::Available;
 use stagefault_models::{Fault, FaultKind, OperationKind, Point};
@@ -13,29 +14,29 @@ use crate::choices::Choices;
 #[rustfmt::skip]
 static WEIGHTS: &[(FaultKind, [u32; 8])] = &[
     //                              acquire
-    //                              |  begin
-    //                              |  |  statement
-    //                              |  |  |  before commit
-    //                              |  |  |  |  commit sent
-    //                              |  |  |  |  |  commit delivered
-    //                              |  |  |  |  |  |  mid reply
-    //                              |  |  |  |  |  |  |  reply
-    (FaultKind::Terminate,        [4, 4, 8, 8, 8, 8, 8, 4]),
-    (FaultKind::CallerGone,       [4, 4, 8, 8, 8, 8, 8, 4]),
-    (FaultKind::Reset,            [4, 4, 8, 8, 8, 8, 8, 4]),
-    (FaultKind::Close,            [4, 4, 8, 8, 8, 8, 8, 4]),
-    (FaultKind::BlackHole,        [1, 1, 1, 1, 1, 1, 1, 1]),
-    (FaultKind::Delay,            [2, 2, 2, 2, 2, 2, 2, 2]),
-    (FaultKind::Truncate,         [4, 4, 8, 8, 8, 8, 8, 4]),
-    (FaultKind::Trickle,          [2, 2, 2, 2, 2, 2, 2, 2]),
-    (FaultKind::ServerKill,       [1, 1, 1, 1, 1, 1, 1, 1]),
-    (FaultKind::ServerStop,       [1, 1, 1, 1, 1, 1, 1, 1]),
-    (FaultKind::LockTimeout,      [1, 1, 1, 1, 1, 1, 1, 1]),
-    (FaultKind::StatementTimeout, [1, 1, 1, 1, 1, 1, 1, 1]),
-    (FaultKind::IdleTimeout,      [2, 2, 2, 2, 2, 2, 2, 2]),
-    (FaultKind::Serialization,    [4, 4, 8, 8, 8, 8, 8, 4]),
-    (FaultKind::Deadlock,         [2, 2, 2, 2, 2, 2, 2, 2]),
-    (FaultKind::DiskFull,         [1, 1, 1, 1, 1, 1, 1, 1]),
+    //                              |   begin
+    //                              |   |  statement
+    //                              |   |  |  before commit
+    //                              |   |  |  |  commit sent
+    //                              |   |  |  |  |  commit delivered
+    //                              |   |  |  |  |  |  mid reply
+    //                              |   |  |  |  |  |  |  reply
+    (FaultKind::Terminate,        [4, 16, 8, 8, 8, 8, 8, 4]),
+    (FaultKind::CallerGone,       [4, 16, 8, 8, 8, 8, 8, 4]),
+    (FaultKind::Reset,            [4, 16, 8, 8, 8, 8, 8, 4]),
+    (FaultKind::Close,            [4, 16, 8, 8, 8, 8, 8, 4]),
+    (FaultKind::BlackHole,        [1,  4, 1, 1, 1, 1, 1, 1]),
+    (FaultKind::Delay,            [2,  8, 2, 2, 2, 2, 2, 2]),
+    (FaultKind::Truncate,         [4, 16, 8, 8, 8, 8, 8, 4]),
+    (FaultKind::Trickle,          [2,  8, 2, 2, 2, 2, 2, 2]),
+    (FaultKind::ServerKill,       [1,  4, 1, 1, 1, 1, 1, 1]),
+    (FaultKind::ServerStop,       [1,  4, 1, 1, 1, 1, 1, 1]),
+    (FaultKind::LockTimeout,      [1,  4, 1, 1, 1, 1, 1, 1]),
+    (FaultKind::StatementTimeout, [1,  4, 1, 1, 1, 1, 1, 1]),
+    (FaultKind::IdleTimeout,      [2,  8, 2, 2, 2, 2, 2, 2]),
+    (FaultKind::Serialization,    [4, 16, 8, 8, 8, 8, 8, 4]),
+    (FaultKind::Deadlock,         [2,  8, 2, 2, 2, 2, 2, 2]),
+    (FaultKind::DiskFull,         [1,  4, 1, 1, 1, 1, 1, 1]),
 ];
 
 /// The column of a point.

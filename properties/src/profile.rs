@@ -132,6 +132,7 @@ pub static PROFILES: &[Profile] = &[
     Profile { name: "swept",        about: "many writers, and sweeps among them", weights: [8, 0, 16, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 40, 8, 16, 12], operations: 160, writers: 8, sessions: 4, names: 24, expiring: 3, expiry: 30, due: 10, overdue: 30, faults: 10, swarm: false, ..COMMON },
     Profile { name: "chaos",        about: "everything, while connections and servers break", weights: [3, 1, 4, 2, 3, 16, 3, 24, 10, 5, 4, 3, 3, 8, 8, 4, 3], operations: 60, writers: 4, sessions: 2, names: 4, messages: 40, faults: 10, real: 150, calm: 1, deadline: DEADLINE_UNDER_FAULTS, ..COMMON },
     Profile { name: "commits",      about: "promotes, while connections and servers break", weights: [3, 1, 4, 2, 0, 16, 2, 60, 4, 0, 0, 0, 0, 0, 0, 0, 2], operations: 60, writers: 4, sessions: 2, names: 4, messages: 60, real: 200, deadline: DEADLINE_UNDER_FAULTS, swarm: false, ..COMMON },
+    Profile { name: "lapses",       about: "sweeps, while connections and servers break", weights: [4, 0, 4, 0, 2, 24, 0, 2, 6, 0, 0, 0, 0, 24, 2, 20, 20], operations: 60, writers: 4, sessions: 2, names: 12, expiring: 1, expiry: 40, due: 10, overdue: 30, real: 200, deadline: DEADLINE_UNDER_FAULTS, swarm: false, ..COMMON },
 ];
 
 #[cfg(test)]

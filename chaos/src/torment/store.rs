@@ -1,8 +1,10 @@
 //! A writer's handle that meets faults: an operation is held at a point, and the fault done
 //! to it there.
 
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 use stagefault_models::{
     Cause, Completion, Failure, Fault, FaultKind, Operation, Point, Reason, Receipt, Scope, Store,
@@ -143,6 +145,12 @@ impl Plan {
                 return Course::of(completion, false);
             }
             if self.kind == FaultKind::CallerGone {
+                if self.point == Point::Begin {
+                    // The transaction is asked for, and the caller goes before it is there.
+                    hook.let_go();
+                    let once = poll_fn(|context| Poll::Ready(execution.as_mut().poll(context)));
+                    let _ = once.await;
+                }
                 Course::of(gone(), true)
             } else if self.is_contest() {
                 self.contest(operation, execution, hook, scene, line).await

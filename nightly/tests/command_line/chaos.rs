@@ -123,7 +123,7 @@ fn chaos_is_asked_of_what_can_break() {
     let ended = place.stagefault("run --chaos --store memory --out here");
     ended.expect_error(2, &["the memory store has neither", "--store postgres"]);
     let ended = place.stagefault("run --chaos --store postgres --profile large --out here");
-    ended.expect_error(2, &["not large", "chaos or commits"]);
+    ended.expect_error(2, &["not large", "chaos, commits or lapses"]);
     place.stagefault("run --writers 2 --store memory --ops 100 --out calm").expect_status(0);
     place.stagefault("matrix calm").expect_error(2, &["without --chaos"]);
     assert!(!place.path("here").exists());

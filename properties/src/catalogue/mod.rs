@@ -39,9 +39,10 @@ impl Entry {
     pub fn profile(&self) -> &'static Profile {
         let name = match (self.lane, self.flaw) {
             (Lane::Sequential, _) => return Profile::standard(),
-            // Where there is nothing but promotes and cleanups, a promote's or a sweep's flaw is
-            // met soon.
+            // Theirs is a promote's.
             (Lane::Chaos, Flaw::StatementByStatement | Flaw::StatementReplayedOutside) => "commits",
+            // Theirs is a transaction, which only sweeps have.
+            (Lane::Chaos, Flaw::FailedTransactionKept | Flaw::IdleLeftInTransaction) => "lapses",
             (Lane::Chaos, _) => "chaos",
             // They need a sweep that waits for one session while another one is busy.
             (Lane::Concurrent, Flaw::SweepOfOneUpdate | Flaw::SweepLocksInTheWrite) => "swept",
