@@ -57,6 +57,11 @@ impl Faults {
         receipt
     }
 
+    /// What an operation that was given up meets with what still comes of it: nothing.
+    pub(super) fn of_the_past(&self) -> Faults {
+        Faults { operation: self.operation.wrapping_sub(1), ..Faults::default() }
+    }
+
     /// The fault meets the next request, whatever it is, of the operation that goes on.
     pub(super) fn await_request(&mut self, fault: WireFault) {
         self.armed = Some(fault);

@@ -62,14 +62,22 @@ impl Line {
     }
 
     /// The process id of the backend that serves the present connection, as
-    /// `pg_backend_pid()` has it; `None` without a connection that has begun.
+    /// `pg_backend_pid()` has it; `None` without one that has begun and is the operation's.
     pub fn backend(&self) -> Option<i32> {
         self.switchboard.backend()
     }
 
     /// An operation begins, and meets this fault if it comes to its place. It fires once.
     pub fn arm(&self, fault: WireFault) {
-        self.switchboard.with_faults(|faults| faults.arm(fault));
+        self.switchboard.arm(fault);
+    }
+
+    /// The same for a writer who knows by which backend its connection is served: the
+    /// operation uses that one, or where there is none one that is yet to be made. What still
+    /// comes on others, which were given up with something on the way, meets no fault and is
+    /// in no receipt; nor are they cut.
+    pub fn begin(&self, backend: Option<i32>, fault: Option<WireFault>) {
+        self.switchboard.begin(backend, fault);
     }
 
     /// The next statement is the operation's commit, whatever its text says: for one that
@@ -89,7 +97,7 @@ impl Line {
     /// The operation has ended. If its fault fired, this is what it met; if not, it does not
     /// fire any more. What is held stays held until [`go_on`](Line::go_on).
     pub fn disarm(&self) -> Option<WireReceipt> {
-        self.switchboard.with_faults(|faults| faults.disarm())
+        self.switchboard.disarm()
     }
 
     /// Does this to the present connection, in the middle of an operation that may have

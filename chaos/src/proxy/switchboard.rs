@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::fault::Kind;
+use super::fault::{Kind, WireFault, WireReceipt};
 use super::faults::Faults;
 use super::session::{Ending, Session, Step};
 
@@ -24,9 +24,32 @@ pub(crate) struct Switchboard {
 pub(super) struct Board {
     pub(super) faults: Faults,
     connections: HashMap<u64, Connection>,
+    used: Used,
     /// The number of the last connection that the server has begun to serve.
     present: u64,
     last: u64,
+}
+
+/// Which connections the present operation uses.
+///
+/// A client that gives one up may have sent something on it just before, which arrives when
+/// the next operation has begun.
+#[derive(Clone, Copy, Debug, Default)]
+enum Used {
+    /// Any, as far as it is known.
+    #[default]
+    Any,
+    /// This one, and those that were made after the operation began.
+    Only { connection: Option<u64>, after: u64 },
+}
+
+impl Used {
+    fn has(self, number: u64) -> bool {
+        match self {
+            Used::Any => true,
+            Used::Only { connection, after } => connection == Some(number) || number > after,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +62,25 @@ impl Board {
     /// Whether a session holds something.
     pub(super) fn holds(&self) -> bool {
         self.connections.values().any(|connection| connection.session.holds())
+    }
+
+    /// An operation ends, and another begins.
+    fn next_operation(&mut self, used: Used) -> Option<WireReceipt> {
+        self.used = used;
+        self.faults.disarm()
+    }
+
+    /// The connection that this backend serves.
+    fn served_by(&self, backend: i32) -> Option<u64> {
+        let mut connections = self.connections.iter().collect::<Vec<_>>();
+        connections.retain(|(_, connection)| connection.session.backend() == Some(backend));
+        // The server may give a process id again.
+        connections.into_iter().map(|(number, _)| *number).max()
+    }
+
+    /// The last connection that the operation uses, once the server has begun to serve it.
+    fn present(&self) -> Option<u64> {
+        Some(self.present).filter(|number| self.used.has(*number))
     }
 
     /// A connection's session. It is there as long as the connection is served.
@@ -91,16 +133,38 @@ impl Switchboard {
         self.change(|board| change(&mut board.faults))
     }
 
+    /// An operation begins on whatever connection, with this fault.
+    pub(super) fn arm(&self, fault: WireFault) {
+        self.change(|board| {
+            board.next_operation(Used::Any);
+            board.faults.arm(fault);
+        });
+    }
+
+    /// An operation begins on the connection that this backend serves, or on a new one.
+    pub(super) fn begin(&self, backend: Option<i32>, fault: Option<WireFault>) {
+        self.change(|board| {
+            let connection = backend.and_then(|backend| board.served_by(backend));
+            board.next_operation(Used::Only { connection, after: board.last });
+            fault.into_iter().for_each(|fault| board.faults.arm(fault));
+        });
+    }
+
+    /// The operation has ended.
+    pub(super) fn disarm(&self) -> Option<WireReceipt> {
+        self.change(|board| board.next_operation(Used::Any))
+    }
+
     /// The process id of the present connection's backend.
     pub(super) fn backend(&self) -> Option<i32> {
         let board = self.lock();
-        board.connections.get(&board.present)?.session.backend()
+        board.connections.get(&board.present()?)?.session.backend()
     }
 
     /// Does this to the present connection.
     pub(super) fn strike(&self, kind: Kind) {
         self.change(|board| {
-            let present = board.present;
+            let Some(present) = board.present() else { return };
             if let Some(connection) = board.connections.get_mut(&present) {
                 connection.ending = connection.session.strike(kind, &mut board.faults);
             }
@@ -158,8 +222,12 @@ impl Switchboard {
     /// What is to be done with what a client has sent.
     pub(super) fn client_sent(&self, number: u64, bytes: &[u8]) -> Vec<Step> {
         self.pass(|board| {
+            let is_used = board.used.has(number);
             let (session, faults) = board.session(number);
-            session.client_sent(bytes, faults)
+            match is_used {
+                true => session.client_sent(bytes, faults),
+                false => session.client_sent(bytes, &mut faults.of_the_past()),
+            }
         })
     }
 

@@ -108,8 +108,7 @@ impl TormentedStore {
         let line = line.filter(|_| plan.needs_line());
         if let Some(line) = line {
             // A new operation begins, also where no fault waits on the wire.
-            line.disarm();
-            plan.armed().into_iter().for_each(|fault| line.arm(fault));
+            line.begin(inner.backend().await, plan.armed());
         }
         let hook = HeldAt::new(plan.point, scope.hook);
         let scope = Scope { deadline: plan.deadline(scope.deadline), hook: Some(&hook) };

@@ -65,6 +65,11 @@ impl Desk {
         AssertSqlSafe(format!("INSERT INTO {} VALUES ($1)", self.table))
     }
 
+    /// A whole statement that writes a row, for the simple protocol.
+    pub fn insert_of(&self, body: &str) -> AssertSqlSafe<String> {
+        AssertSqlSafe(format!("INSERT INTO {} VALUES ('{body}')", self.table))
+    }
+
     /// Removes all rows.
     pub async fn clear(&mut self) {
         let delete = AssertSqlSafe(format!("DELETE FROM {}", self.table));

@@ -6,6 +6,7 @@
 mod commits;
 mod cuts;
 mod desk;
+mod given_up;
 mod held;
 mod passes;
 mod places;

@@ -84,6 +84,23 @@ async fn a_given_server_is_never_killed_and_its_connections_meet_faults() {
 }
 
 #[tokio::test]
+async fn a_cut_of_a_connection_that_was_given_up_is_none() {
+    let backend = namespace().await;
+    let mut store = handle(&backend).await;
+    prepare(&mut store, OperationKind::Touch, "s").await;
+    let touch = sample(OperationKind::Touch, "s");
+    under(&mut store, Point::CommitSent, FaultKind::Reset, &touch).await;
+    for kind in [FaultKind::Reset, FaultKind::Close, FaultKind::Truncate, FaultKind::Terminate] {
+        gets_on(&mut store, "s").await;
+        let gone = under(&mut store, Point::CommitSent, FaultKind::CallerGone, &touch).await;
+        assert!(matches!(gone, (Completion::Unknown(_), Some(_))), "{gone:?}");
+        let next = under(&mut store, Point::Acquire, kind, &touch).await;
+        assert!(matches!(next, (Completion::Done(_), None)), "{kind:?}: {next:?}");
+    }
+    backend.remove().await.unwrap();
+}
+
+#[tokio::test]
 async fn where_the_store_connects_by_a_socket_only_callers_meet_faults() {
     let options = PostgresOptions::from_url("postgres://u@%2Ftmp%2Fsocket/d").unwrap();
     let available = TormentedNamespaces::on_given(options, Flaws::none()).available();

@@ -33,7 +33,8 @@ pub enum Judgement {
     },
     /// The store broke the contract.
     Violation(Box<Violation>),
-    /// The budget was used up before either was found, for this reason.
+    /// Neither was found, for this reason: the budget was used up, or a writer was told what
+    /// the receipt of its fault excludes.
     Undecided(String),
 }
 
@@ -83,7 +84,10 @@ pub fn judge(episode: &Episode, budget: impl FnMut(&Spent) -> ControlFlow<String
     }
     // What is read and what the rows are can be held against each other in any case.
     match (aftermath.findings(&episode.history), order) {
-        (findings, Ok(happened)) if findings.is_empty() => Judgement::Holds { happened },
+        (findings, Ok(happened)) if findings.is_empty() => match contradicted(episode) {
+            Some(why) => Judgement::Undecided(why),
+            None => Judgement::Holds { happened },
+        },
         (findings, Err(why)) if findings.is_empty() => Judgement::Undecided(why),
         (findings, _) => violation(wrong_rows(&findings)),
     }
@@ -138,6 +142,27 @@ fn untrue(episode: &Episode) -> Option<Violation> {
         ];
         let (index, operation) = (place(episode, index), Some(recorded.operation.kind()));
         return Some(Violation { invariant: Invariant::Truth, index, operation, explanation });
+    }
+    None
+}
+
+/// An answer that never reached its writer, says a receipt, and that the writer has all the
+/// same. It may even be true: but either the receipt belongs to something else, or the store
+/// says what it cannot know, or has executed an operation in doubt again.
+fn contradicted(episode: &Episode) -> Option<String> {
+    let operations = episode.history.operations.iter().zip(&episode.receipts);
+    for (recorded, receipt) in operations {
+        let Some(Receipt { fault: Fault::At { point, kind }, .. }) = receipt else { continue };
+        let completion = recorded.returned.as_ref().map(|returned| &returned.completion);
+        let answered =
+            completion.filter(|it| matches!(it, Completion::Done(_) | Completion::Refused(_)));
+        if let Some(completion) = answered.filter(|_| is_of_the_commit(*point) && ends(*kind)) {
+            return Some(format!(
+                "the answer was cut off, says the receipt of the fault ({kind:?} at {point:?}), \
+                 and yet there is one, so that one of them is wrong: {:?}, seen: {completion:?}",
+                recorded.operation
+            ));
+        }
     }
     None
 }

@@ -24,6 +24,8 @@ enum Wrong {
     Nothing,
     /// It says that it is done, and is not.
     DoneAndNotApplied,
+    /// It says that it is done, though the answer was cut off.
+    DoneAndCutOff,
     /// It says that it had no effect, and had.
     NotAppliedAndApplied,
     /// What it leaves in doubt takes effect, though nothing of it was delivered.
@@ -120,7 +122,7 @@ impl Store for TormentedStore {
         self.receipt = Some(Receipt { fault, applied: Some(applied) });
         self.broken = if self.wrong == Wrong::StaysBroken { u32::MAX } else { 1 };
         match self.wrong {
-            Wrong::DoneAndNotApplied => Completion::Done(Reply::InterruptRequested),
+            Wrong::DoneAndNotApplied | Wrong::DoneAndCutOff => Completion::Done(Reply::InterruptRequested),
             Wrong::NotAppliedAndApplied => Completion::NotApplied(failure()),
             _ => Completion::Unknown(failure()),
         }
@@ -142,6 +144,7 @@ pub fn trials() -> Vec<Trial> {
         Trial::test("what_faults_leave_behind_is_found", each_is_found),
         Trial::test("a_server_that_is_gone_is_trouble_and_no_violation", a_server_that_is_gone),
         Trial::test("a_receipt_decides_what_was_in_doubt", a_receipt_decides),
+        Trial::test("an_answer_that_was_cut_off_is_never_passed_over", an_answer_cut_off),
     ]
 }
 
@@ -211,4 +214,11 @@ fn a_receipt_decides() -> Result<(), Failed> {
         }
         Ok(())
     })?
+}
+
+fn an_answer_cut_off() -> Result<(), Failed> {
+    let (judgement, _) = block_on(judged(Wrong::DoneAndCutOff, Point::CommitDelivered))??;
+    let Judgement::Undecided(why) = judgement else { return Err(format!("{judgement:?}").into()) };
+    assert!(why.contains("(Reset at CommitDelivered)") && why.contains("one of them is wrong"));
+    Ok(())
 }

@@ -58,6 +58,11 @@ impl PostgresStore {
         link.prepare(Scope::default().deadline).await
     }
 
+    /// The server's process id for its connection, while it has one.
+    pub async fn backend(&self) -> Option<i32> {
+        self.slot.lock().await.as_ref()?.backend()
+    }
+
     /// Executes a valid operation, once.
     async fn attempt(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
         let mut in_doubt = false;

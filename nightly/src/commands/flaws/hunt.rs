@@ -144,6 +144,8 @@ impl Hunter<'_> {
             Judgement::Violation(violation) => {
                 Ok(Some(Failing { schedule: episode.schedule, violation: *violation }))
             }
+            // A store that says what it cannot know leaves episodes undecided, and others are not.
+            Judgement::Undecided(_) if self.entry.lane == catalogue::Lane::Chaos => Ok(None),
             Judgement::Undecided(why) => Err(self.trouble(EpisodeError::Undecided(why), number)),
         }
     }
