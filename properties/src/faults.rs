@@ -36,7 +36,7 @@ static WEIGHTS: &[(FaultKind, [u32; 8])] = &[
     (FaultKind::IdleTimeout,      [2,  8, 2, 2, 2, 2, 2, 2]),
     (FaultKind::Serialization,    [4, 16, 8, 8, 8, 8, 8, 4]),
     (FaultKind::Deadlock,         [2,  8, 2, 2, 2, 2, 2, 2]),
-    (FaultKind::DiskFull,         [1,  4, 1, 1, 1, 1, 1, 1]),
+    (FaultKind::DiskFull,         [1,  4, 1, 4, 1, 1, 1, 1]),
 ];
 
 /// The column of a point.

@@ -14,6 +14,8 @@ pub(crate) struct Faults {
     commit: Commit,
     /// Whether the last commit was answered, and had no effect.
     in_vain: bool,
+    /// What the server answered to the last commit.
+    answer: Option<Answer>,
     next_is_commit: bool,
     trickles: bool,
     /// The receipt of an earlier operation whose commit is still held.
@@ -75,6 +77,11 @@ impl Faults {
     /// The receipt of this operation, as far as it is known.
     pub(crate) fn receipt(&self) -> Option<WireReceipt> {
         self.receipt.clone()
+    }
+
+    /// What the server answered to this operation's last commit, if it has.
+    pub(super) fn answer(&self) -> Option<Answer> {
+        self.answer.clone()
     }
 
     /// Whether the fault of this operation has fired.
@@ -180,6 +187,7 @@ impl Faults {
         self.delivered(operation);
         if operation == self.operation {
             self.in_vain = answer.is_some_and(|answer| !answer.has_effect());
+            self.answer = answer.cloned();
             if let Some(receipt) = &mut self.receipt {
                 receipt.answer = answer.cloned();
             }

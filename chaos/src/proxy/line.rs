@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::connection::{self, Upstream};
-use super::fault::{Kind, WireFault, WireReceipt};
+use super::fault::{Answer, Kind, WireFault, WireReceipt};
 use super::switchboard::Switchboard;
 
 /// A port on 127.0.0.1 whose connections lead to one server, and can be made to fail at a
@@ -92,6 +92,12 @@ impl Line {
     /// Returns when the fault of this operation has fired.
     pub async fn fired(&self) -> WireReceipt {
         self.switchboard.until(|board| board.faults.receipt()).await
+    }
+
+    /// What the server has answered to the operation's last commit, whether a fault has fired
+    /// or not.
+    pub fn answer(&self) -> Option<Answer> {
+        self.switchboard.with_faults(|faults| faults.answer())
     }
 
     /// The operation has ended. If its fault fired, this is what it met; if not, it does not

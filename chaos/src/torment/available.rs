@@ -99,7 +99,6 @@ impl Available {
             FaultKind::Deadlock if !self.server => {
                 Some("who gives way is for a superuser to say, and the server was given")
             }
-            FaultKind::DiskFull => Some("it would take a file system of its own"),
             _ => None,
         }
     }
@@ -136,6 +135,11 @@ fn can_meet(operation: OperationKind, kind: FaultKind) -> bool {
                 | Kind::DeleteSession
                 | Kind::ExpireCalls
                 | Kind::Cleanup
+        ),
+        // There must be a session's row to write, for which there is no room.
+        FaultKind::DiskFull => !matches!(
+            operation,
+            Kind::BeginRun | Kind::RegisterCall | Kind::SubmitResult | Kind::ExpireCalls
         ),
         _ => true,
     }
@@ -215,7 +219,7 @@ impl Shape {
             LockTimeout | StatementTimeout | Serialization | Deadlock => {
                 self.when_it_is_contested(point, kind)
             }
-            DiskFull => None,
+            DiskFull => self.when_there_is_no_room(point),
         }
     }
 
@@ -236,10 +240,13 @@ impl Shape {
             (Shape::Sweep, Point::Statement(2)) => kind == FaultKind::Deadlock,
             _ => false,
         };
-        let unknown = false;
-        let given_up =
-            Outcome { answered: false, not_applied: true, unknown, applied: Applied::Never };
-        in_time.then_some(given_up)
+        in_time.then_some(Outcome::ONLY_NOT_APPLIED)
+    }
+
+    /// The commit itself fails.
+    fn when_there_is_no_room(self, point: Point) -> Option<Outcome> {
+        let commits = self != Shape::Read && point == Point::BeforeCommit;
+        commits.then_some(Outcome::ONLY_NOT_APPLIED)
     }
 
     fn when_the_caller_goes(self, point: Point) -> Option<Outcome> {
@@ -315,6 +322,9 @@ impl Shape {
 }
 
 impl Outcome {
+    const ONLY_NOT_APPLIED: Outcome =
+        Outcome { answered: false, not_applied: true, unknown: false, applied: Applied::Never };
+
     fn only_unknown(applied: Applied) -> Self {
         Outcome { answered: false, not_applied: false, unknown: true, applied }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use sqlx::postgres::PgConnectOptions;
 use stagefault_models::audit::{Audit, Finding};
-use stagefault_models::{Backend, BackendError, Capabilities, Id};
+use stagefault_models::{Backend, BackendError, Capabilities, FaultKind, Id};
 use stagefault_stores::postgres::PostgresBackend;
 use tokio::net::lookup_host;
 use tokio::sync::OnceCell;
@@ -12,6 +12,7 @@ use tokio::sync::OnceCell;
 use super::admin::Admin;
 use super::aftermath;
 use super::available::Available;
+use super::room;
 use super::server::MortalServer;
 use super::store::TormentedStore;
 use crate::proxy::{Line, Upstream};
@@ -56,6 +57,10 @@ impl Tormented {
         let upstream = upstream(&options, &location).await?;
         let admin = Admin::new(&options, &schema);
         let scene = Scene { admin, server, upstream, available, schema, location };
+        if available.lacks(FaultKind::DiskFull).is_none() {
+            let prepared = room::prepare(&scene).await;
+            prepared.map_err(|error| scene.unreachable("at the trigger", &error))?;
+        }
         Ok(Tormented { backend, scene: Arc::new(scene), seats: Mutex::default() })
     }
 
@@ -140,6 +145,8 @@ impl Backend for Tormented {
 
     async fn remove(self) -> Result<(), BackendError> {
         self.heal().await?;
+        let removed = room::remove(&self.scene).await;
+        removed.map_err(|error| self.scene.unreachable("at the trigger", &error))?;
         self.scene.admin.close().await;
         self.backend.remove().await
     }

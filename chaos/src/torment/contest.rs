@@ -15,6 +15,7 @@ use tokio::time::sleep;
 
 use super::admin::{LIMIT, LOOK_AGAIN};
 use super::backend::Scene;
+use super::room;
 
 /// How long the server lets the operation wait for a lock, be at a statement, or idle in a
 /// transaction.
@@ -33,7 +34,7 @@ fn begin(kind: FaultKind) -> &'static str {
 }
 
 /// The settings of the operation's session under which it meets a fault of this kind; none:
-/// it takes no contest.
+/// it takes none.
 pub(super) fn settings(kind: FaultKind) -> Vec<(&'static str, String)> {
     let time = |time: Duration| time.as_millis().to_string();
     match kind {
@@ -44,6 +45,7 @@ pub(super) fn settings(kind: FaultKind) -> Vec<(&'static str, String)> {
             vec![("default_transaction_isolation", "repeatable read".to_owned())]
         }
         FaultKind::Deadlock => vec![("deadlock_timeout", time(DEADLOCK_PATIENCE))],
+        FaultKind::DiskFull => vec![(room::SETTING, room::NONE_LEFT.to_owned())],
         _ => Vec::new(),
     }
 }

@@ -11,7 +11,8 @@
 //!
 //! - `namespaces` and `backend` make the backend, and `store` executes one operation under
 //!   its fault; `plan` puts a fault into a line's terms, and `point` holds an operation where
-//!   it is to be done. In a `contest` another transaction gets in the operation's way.
+//!   it is to be done. In a `contest` another transaction gets in the operation's way; and
+//!   there may be no `room` for what it commits.
 //! - `admin` is the server's administrator, `server` the server that may be killed, and
 //!   `aftermath` what is looked for when all is over.
 //! - [`available`] says what can be done where, and what may come of it.
@@ -28,6 +29,7 @@ mod contest;
 mod namespaces;
 mod plan;
 mod point;
+mod room;
 mod server;
 mod store;
 

@@ -76,7 +76,8 @@ impl Plan {
 
     /// Whether another transaction is to get in the operation's way.
     pub(super) fn is_contest(self) -> bool {
-        self.changes_settings() && self.kind != FaultKind::IdleTimeout
+        let by_itself = matches!(self.kind, FaultKind::IdleTimeout | FaultKind::DiskFull);
+        self.changes_settings() && !by_itself
     }
 
     /// Whether the operation needs a session with other settings.

@@ -16,6 +16,7 @@ use super::backend::{Scene, Seat};
 use super::contest::{Rival, settings};
 use super::plan::Plan;
 use super::point::HeldAt;
+use super::room;
 use super::server::{Blow, Met, Outage};
 use crate::proxy::Line;
 
@@ -72,16 +73,13 @@ impl TormentedStore {
             let Some(upstream) = self.scene.upstream.clone() else { return false };
             let Ok(line) = Line::open(upstream).await else { return false };
             // Connected or not, this is its way from now on.
+            let port = Some(line.port());
             let is_new = self.seat.line.set(line).is_ok();
-            return is_new && self.reroute(settings(plan.kind)).await;
+            if !is_new || self.inner.reroute(Route { port }).await.is_err() {
+                return false;
+            }
         }
-        !plan.changes_settings() || self.reroute(settings(plan.kind)).await
-    }
-
-    /// Connects anew, through the line. Whether that is possible.
-    async fn reroute(&mut self, settings: Vec<(&'static str, String)>) -> bool {
-        let port = self.seat.line.get().map(Line::port);
-        self.inner.reroute(Route { port, settings }).await.is_ok()
+        !plan.changes_settings() || self.inner.set(&settings(plan.kind)).await.is_ok()
     }
 
     /// Executes an operation that is to meet this.
@@ -96,8 +94,9 @@ impl TormentedStore {
         }
         let completion = self.meet(plan, operation, scope).await;
         if plan.changes_settings() {
-            // If the server is away, the next operation connects.
-            self.reroute(Vec::new()).await;
+            // A connection that does not take them back is broken, or in a transaction still:
+            // that is for the next operation to meet.
+            let _ = self.inner.unset(&settings(plan.kind)).await;
         }
         completion
     }
@@ -114,8 +113,13 @@ impl TormentedStore {
         let scope = Scope { deadline: plan.deadline(scope.deadline), hook: Some(&hook) };
         let execution = inner.execute(operation, &scope);
         let course = plan.run(operation, execution, &hook, scene, line).await;
+        let answer = line.and_then(Line::answer);
         let seen = line.and_then(Line::disarm);
-        let fired = if plan.wire_kind().is_some() { seen.is_some() } else { course.struck };
+        let fired = match plan.kind {
+            FaultKind::DiskFull => room::is_missing(answer.as_ref()),
+            _ if plan.wire_kind().is_some() => seen.is_some(),
+            _ => course.struck,
+        };
         self.receipt =
             fired.then(|| Receipt { fault: plan.fault(), applied: plan.applied(seen.as_ref()) });
         course.completion

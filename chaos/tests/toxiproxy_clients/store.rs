@@ -116,7 +116,7 @@ impl Bench {
         let promotion = promote(&session, "t", 1, vec![set("k", 1)], vec![message("m", 1)]);
         let mut store = handle(&self.backend).await;
         let port = Some(self.line.address().port());
-        store.reroute(Route { port, ..Route::default() }).await.unwrap();
+        store.reroute(Route { port }).await.unwrap();
         done(&mut store, create(&session)).await;
 
         self.line.put(fault, stream).await.unwrap();

@@ -42,7 +42,10 @@ impl Entry {
             // Theirs is a promote's.
             (Lane::Chaos, Flaw::StatementByStatement | Flaw::StatementReplayedOutside) => "commits",
             // Theirs is a transaction, which only sweeps have.
-            (Lane::Chaos, Flaw::FailedTransactionKept | Flaw::IdleLeftInTransaction) => "lapses",
+            (
+                Lane::Chaos,
+                Flaw::BeginNotGuarded | Flaw::FailedTransactionKept | Flaw::IdleLeftInTransaction,
+            ) => "lapses",
             (Lane::Chaos, _) => "chaos",
             // They need a sweep that waits for one session while another one is busy.
             (Lane::Concurrent, Flaw::SweepOfOneUpdate | Flaw::SweepLocksInTheWrite) => "swept",

@@ -10,20 +10,13 @@ pub struct Route {
     /// A port of 127.0.0.1 that leads to the server. Of no use where the backend connects by
     /// a Unix socket.
     pub port: Option<u16>,
-    /// Settings of the session, by name and value, which win over the store's own for
-    /// operations with the usual deadline.
-    pub settings: Vec<(&'static str, String)>,
 }
 
 impl Route {
     pub(super) fn applied_to(&self, options: PgConnectOptions) -> PgConnectOptions {
-        let options = match self.port {
+        match self.port {
             Some(port) => options.host(&Ipv4Addr::LOCALHOST.to_string()).port(port),
             None => options,
-        };
-        if self.settings.is_empty() {
-            return options;
         }
-        options.options(self.settings.iter().map(|(name, value)| (name, value)))
     }
 }

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
+use sqlx::{AssertSqlSafe, raw_sql};
 use stagefault_models::{Completion, Failure, Operation, Point, Reply, Scope, Store};
 use tokio::sync::Mutex;
 
-use super::failure::{Stop, closed, late};
-use super::link::Link;
+use super::failure::{Stop, closed, failure, late};
+use super::link::{Link, timeouts};
 use super::route::Route;
 use super::run::{Run, Traced};
 use super::{calls, interactive, load, messages, planted, promote, races, session, staging, sweep};
@@ -63,6 +64,37 @@ impl PostgresStore {
         self.slot.lock().await.as_ref()?.backend()
     }
 
+    /// Gives its connection, which it makes if it has none, these settings, by name and value.
+    /// They win over the store's own for operations with the usual deadline.
+    ///
+    /// # Errors
+    /// That there is no connection, or that it does not take them.
+    pub async fn set(&mut self, settings: &[(&'static str, String)]) -> Result<(), Failure> {
+        let mut slot = self.slot.lock().await;
+        let link = slot.as_mut().ok_or_else(closed)?;
+        link.prepare(Scope::default().deadline).await?;
+        let set = settings.iter().map(|(name, value)| format!("SET {name} = '{value}'"));
+        say(link, set.collect()).await
+    }
+
+    /// Takes these settings back, if the connection that has them is still there.
+    ///
+    /// # Errors
+    /// That it does not heed that: it may be in a transaction that failed.
+    pub async fn unset(&mut self, settings: &[(&'static str, String)]) -> Result<(), Failure> {
+        let mut slot = self.slot.lock().await;
+        let link = slot.as_mut().ok_or_else(closed)?;
+        if link.backend().is_none() {
+            return Ok(());
+        }
+        let own = timeouts(Scope::default().deadline);
+        let reset = settings.iter().map(|(name, _)| match own.iter().find(|own| own.0 == *name) {
+            Some((_, time)) => format!("SET {name} = {}", time.as_millis()),
+            None => format!("RESET {name}"),
+        });
+        say(link, reset.collect()).await
+    }
+
     /// Executes a valid operation, once.
     async fn attempt(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
         let mut in_doubt = false;
@@ -113,6 +145,12 @@ impl Store for PostgresStore {
         }
         completion
     }
+}
+
+/// Sends these commands, in one message.
+async fn say(link: &mut Link, commands: Vec<String>) -> Result<(), Failure> {
+    let said = link.send(raw_sql(AssertSqlSafe(commands.join("; ")))).await;
+    said.map(drop).map_err(|error| failure("at the session's settings", error.driver()))
 }
 
 async fn dispatch(run: &mut Run<'_>, operation: &Operation) -> Result<Reply, Stop> {
