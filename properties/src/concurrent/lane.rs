@@ -185,12 +185,15 @@ impl<'n, N: Namespaces> Replayer<'n, N> {
         replays: u32,
     ) -> Result<Option<Violation>, EpisodeError> {
         let mut missing = wanted;
-        for _ in 0..replays {
+        for left in (0..replays).rev() {
             let episode = self.replay(schedule).await?;
             let violation = judge(&episode, within(TIME, BYTES)).violation();
             missing = missing.saturating_sub(u32::from(violation.is_some()));
             if missing == 0 || episode.is_certain {
                 return Ok(violation);
+            }
+            if missing > left {
+                break;
             }
         }
         Ok(None)

@@ -6,14 +6,29 @@ use stagefault_models::{Fault, FaultKind, Interleaving, Namespaces, Point};
 use super::{Ended, Progress, Search};
 
 impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
-    /// Drops faults, one after the other.
+    /// Drops faults, from half of them down to single ones.
     pub(super) async fn drop_faults(&mut self) -> Result<(), Ended> {
-        for index in 0..self.best.schedule.operations.len() {
-            let mut candidate = self.best.schedule.clone();
-            candidate.operations[index].fault = None;
-            self.keep(candidate).await?;
+        let mut length = self.tormented().len().div_ceil(2);
+        while length > 0 {
+            let mut end = self.tormented().len();
+            while end > 0 {
+                let start = end.saturating_sub(length);
+                let mut candidate = self.best.schedule.clone();
+                for index in &self.tormented()[start..end] {
+                    candidate.operations[*index].fault = None;
+                }
+                self.keep(candidate).await?;
+                end = start.min(self.tormented().len());
+            }
+            length /= 2;
         }
         Ok(())
+    }
+
+    /// The operations that have a fault.
+    fn tormented(&self) -> Vec<usize> {
+        let operations = self.best.schedule.operations.iter().enumerate();
+        operations.filter(|(_, entry)| entry.fault.is_some()).map(|(index, _)| index).collect()
     }
 
     /// Moves faults that are done for real to earlier points, and makes them simpler.

@@ -135,8 +135,8 @@ pub async fn shrink<N: Namespaces>(
     let mut search =
         Search { replays: replayed, wanted: 1, signature, best, attempts: 0, limit, progress };
     // What fails often is to go on failing often.
-    let hits = search.count_hits().await.map_err(ShrinkError::Episode)?;
-    if hits.is_some_and(|hits| hits.failed * REPLAYS >= 2 * hits.replays) {
+    let hits = search.count_hits(first_replays(schedule)).await.map_err(ShrinkError::Episode)?;
+    if hits.is_some_and(|hits| hits.failed * replays(schedule) >= 2 * hits.replays) {
         search.wanted = 2;
     }
     let ended = search.run().await;
@@ -145,7 +145,9 @@ pub async fn shrink<N: Namespaces>(
         Err(Ended::Exhausted) => true,
         Err(Ended::Trouble(error)) => return Err(ShrinkError::Episode(error)),
     };
-    let hits = search.count_hits().await.map_err(ShrinkError::Episode)?;
+    let shortest = &search.best.schedule;
+    let often = if shortest.has_real_faults() { MANY_REPLAYS_OF_FAULTS } else { MANY_REPLAYS };
+    let hits = search.count_hits(often).await.map_err(ShrinkError::Episode)?;
     let Search { replays, best, attempts, .. } = search;
     replays.replayer.close().await.map_err(ShrinkError::Episode)?;
     Ok(Shrunk { failing: best, attempts, exhausted, hits })
@@ -158,6 +160,11 @@ fn replays(candidate: &Schedule) -> u32 {
         Some(Interleaving::Free) => REPLAYS,
         _ => REPLAYS_BY_TURNS,
     }
+}
+
+/// How often the schedule to be shrunk is replayed to see how often it fails.
+fn first_replays(schedule: &Schedule) -> u32 {
+    if schedule.has_real_faults() { REPLAYS_OF_FAULTS } else { MANY_REPLAYS }
 }
 
 /// How often a schedule is replayed to be found at all.
@@ -228,11 +235,12 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
             let before = self.best.schedule.clone();
             self.cut_after_failure();
             self.call_in_order().await?;
+            // First of all, for what breaks connections and servers is what takes time.
+            self.drop_faults().await?;
             self.drop_runs().await?;
             self.drop_pairs().await?;
             self.fold().await?;
             self.merge_writers().await?;
-            self.drop_faults().await?;
             self.simplify_faults().await?;
             self.drop_turns().await?;
             self.simplify().await?;
@@ -263,7 +271,12 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
         }
         self.attempts += 1;
         let violation = self.replays.violation(&candidate, self.wanted, replays(&candidate)).await;
-        let violation = violation.map_err(Ended::Trouble)?;
+        let violation = match violation {
+            // Without a fault to blame, a store that does not get on is in trouble, and what is to
+            // be shrunk is something else.
+            Err(EpisodeError::Failed { .. }) if self.best.schedule.has_real_faults() => None,
+            violation => violation.map_err(Ended::Trouble)?,
+        };
         let kept = violation.filter(|violation| self.is_the_same(&candidate, violation));
         let is_better = kept.is_some();
         if let Some(violation) = kept {
@@ -289,9 +302,7 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
     }
 
     /// How often the best schedule fails.
-    async fn count_hits(&mut self) -> Result<Option<Hits>, EpisodeError> {
-        let faults = self.best.schedule.has_real_faults();
-        let replays = if faults { MANY_REPLAYS_OF_FAULTS } else { MANY_REPLAYS };
+    async fn count_hits(&mut self, replays: u32) -> Result<Option<Hits>, EpisodeError> {
         let mut hits = Hits { failed: 0, replays };
         for _ in 0..hits.replays {
             let violation = self.replays.violation(&self.best.schedule, 1, 1).await?;

@@ -122,7 +122,9 @@ impl Store for TormentedStore {
         self.receipt = Some(Receipt { fault, applied: Some(applied) });
         self.broken = if self.wrong == Wrong::StaysBroken { u32::MAX } else { 1 };
         match self.wrong {
-            Wrong::DoneAndNotApplied | Wrong::DoneAndCutOff => Completion::Done(Reply::InterruptRequested),
+            Wrong::DoneAndNotApplied | Wrong::DoneAndCutOff => {
+                Completion::Done(Reply::InterruptRequested)
+            }
             Wrong::NotAppliedAndApplied => Completion::NotApplied(failure()),
             _ => Completion::Unknown(failure()),
         }
