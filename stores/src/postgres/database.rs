@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::failure::{backend_error, failure};
 use super::link::sqlstate;
 use super::options::PostgresOptions;
-use super::schema::{LONGEST_NAME, MARK, is_plain};
+use super::schema::{LONGEST_NAME, MARK, is_plain, is_taken};
 
 /// How long finding, making or removing a database may take: the server copies files for
 /// it, and syncs them.
@@ -131,7 +131,7 @@ impl Session {
             let renamed = self.execute(&format!("ALTER DATABASE {made} RENAME TO {wanted}")).await;
             let Err(error) = renamed else { return Ok((wanted.to_owned(), true)) };
             self.drop_database(&made).await?;
-            if sqlstate(&error) != Some("42P04") {
+            if !is_taken(sqlstate(&error)) {
                 return Err(self.failed("naming the database", &error));
             }
             // Somebody else made one of that name meanwhile.

@@ -18,7 +18,7 @@ pub(super) async fn open_or_make(schema: &Arc<Schema>) -> Result<Link, BackendEr
         if !link.schema_exists() {
             match schema.make(&mut link).await {
                 // Somebody else was making it: then it is there by now.
-                Err(error) if is_taken(&error) => {}
+                Err(error) if is_taken(error.sqlstate()) => {}
                 made => made.map_err(|error| failed(schema, "making it", &error))?,
             }
             link.look().await.map_err(|error| refused(schema, error))?;

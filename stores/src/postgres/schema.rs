@@ -131,12 +131,13 @@ pub(super) fn is_plain(name: &str) -> bool {
         && !name.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Whether a schema could not be made because there is one.
-pub(super) fn is_taken(error: &SendError) -> bool {
+/// Whether a schema or database could not be made or named so because there is one.
+pub(super) fn is_taken(sqlstate: Option<&str>) -> bool {
     const DUPLICATE_SCHEMA: &str = "42P06";
-    // Of two that make it at once, the one who comes second meets the catalog's own index.
+    const DUPLICATE_DATABASE: &str = "42P04";
+    // Of two that do it at once, the one who comes second meets the catalog's own index.
     const UNIQUE_VIOLATION: &str = "23505";
-    matches!(error.sqlstate(), Some(DUPLICATE_SCHEMA | UNIQUE_VIOLATION))
+    matches!(sqlstate, Some(DUPLICATE_SCHEMA | DUPLICATE_DATABASE | UNIQUE_VIOLATION))
 }
 
 #[cfg(test)]
