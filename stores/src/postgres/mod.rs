@@ -40,7 +40,7 @@
 //! Connecting again is between `Acquire` and the next point. What only the wire can tell,
 //! whether a commit or its reply was delivered, no point here says.
 //!
-//! **The server.** Written for PostgreSQL 11 and later, tested on 15.
+//! **The server.** Written for PostgreSQL 12 and later, tested on 15.
 //!
 //! **Values** are `text`: jsonb would change numbers and refuse some, and json, which keeps
 //! the text, would be parsed by the server for nothing.

@@ -62,6 +62,9 @@ impl Schema {
                 ("default_transaction_isolation", options.isolation()),
                 // Compiling a statement takes longer than any of ours.
                 ("jit", "off"),
+                // Planning does too, and a plan made for the arguments would be no better:
+                // each statement looks up by a key.
+                ("plan_cache_mode", "force_generic_plan"),
             ])
             // What a caller has to know it is told; and the texts would end in logs.
             .disable_statement_logging();
