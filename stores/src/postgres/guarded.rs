@@ -2,18 +2,16 @@
 //!
 //! The guard is the session's revision: whoever changes anything that such an operation
 //! reads gives the session another one. A write whose guard fails has had no effect, and
-//! the operation goes round again. A round is only lost to another writer's success, so
-//! somebody always gets on; and after two rounds in vain the operation takes the session's
-//! row first and reads what it holds, so that everybody does.
+//! the operation goes round again. It is only lost to another writer's success, so somebody
+//! always gets on; and the second time the operation takes the session's row first and reads
+//! what it holds, so that everybody does. (To try once more without would not be worth it: it
+//! may have waited for the other's commit by then, and would wait for another one's.)
 
 use sqlx::postgres::PgRow;
 use stagefault_models::{Failure, Id, Reply};
 
 use super::failure::Stop;
 use super::run::{Query, Run, Transaction};
-
-/// How often the guard may fail before the session is locked.
-const UNLOCKED_ROUNDS: u32 = 2;
 
 /// In a statement of its own: one that locks and reads reads as of before it had the lock.
 pub(super) const LOCK: &str = "SELECT FROM sessions WHERE session = $1 FOR NO KEY UPDATE";
@@ -32,13 +30,10 @@ pub(super) async fn guarded(
     read: impl Fn() -> Query,
     decide: impl Fn(&[PgRow]) -> Result<Decision, Stop>,
 ) -> Result<Reply, Stop> {
-    let mut rounds = 0;
+    let mut lost = false;
     loop {
-        let mut round = if rounds < UNLOCKED_ROUNDS {
-            Round::Unlocked(run)
-        } else {
-            Round::locked(run, session).await?
-        };
+        let mut round =
+            if lost { Round::locked(run, session).await? } else { Round::Unlocked(run) };
         let rows = round.read(read()).await?;
         match decide(&rows) {
             Ok(Decision { write: Some(write), reply }) => {
@@ -55,7 +50,7 @@ pub(super) async fn guarded(
                 return Err(stop);
             }
         }
-        rounds += 1;
+        lost = true;
     }
 }
 

@@ -32,8 +32,8 @@
 //! - A single statement that writes reaches `BeforeCommit` before it, also when it then finds
 //!   nothing to change. It is its own transaction, so there is no `Begin`; and after it the
 //!   operation is committed and its writer not told, which is what `Reply` is.
-//! - A transaction, that is a sweep that found something or a guarded write after two rounds
-//!   in vain, reaches `Begin`, `Statement(k)` after each of its statements, and `BeforeCommit`.
+//! - A transaction, that is a sweep that found something or a guarded write after one in
+//!   vain, reaches `Begin`, `Statement(k)` after each of its statements, and `BeforeCommit`.
 //! - A guarded write or a sweep that is refused, or finds nothing to do, has only read, and
 //!   skips `BeforeCommit`.
 //!
