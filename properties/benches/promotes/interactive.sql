@@ -1,6 +1,10 @@
 -- A stage and a promote as the interactive transactions that most stores are written as:
 -- lock the session, look, write, commit. The client computes nothing in between.
+\if :shared
 \set s random(1, 16)
+\else
+\set s 2 * :client_id + random(1, 2)
+\endif
 \set n random(1, 9000000000000000)
 BEGIN;
 SELECT last_step FROM sessions WHERE session = :s FOR UPDATE;
