@@ -7,6 +7,8 @@ use stagefault_properties::generator::Generator;
 use stagefault_properties::profile::Profile;
 use stagefault_properties::sequential::{Generated, Options, Sequential};
 
+use crate::tracing::Executed;
+
 /// Runs generated episodes, each another one.
 pub struct Episodes<B: Backend> {
     lane: Sequential<B>,
@@ -33,6 +35,14 @@ impl<B: Backend> Episodes<B> {
         };
         self.lane.episode(&mut source).await.expect("the store holds");
     }
+}
+
+/// The statements of operations, each with the number of its connection.
+pub fn statements<T>(executed: Vec<Executed<T>>) -> Vec<(usize, T)> {
+    let numbered = |Executed { connection, statements }| {
+        statements.into_iter().map(move |statement| (connection, statement))
+    };
+    executed.into_iter().flat_map(numbered).collect()
 }
 
 /// The operations of one episode, without running them.

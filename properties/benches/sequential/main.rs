@@ -15,6 +15,7 @@ mod episodes;
 mod memory;
 mod postgres;
 mod sqlite;
+#[path = "../tracing/mod.rs"]
 mod tracing;
 
 use criterion::{criterion_group, criterion_main};

@@ -8,17 +8,17 @@
 use std::cell::RefCell;
 
 use criterion::{BatchSize, Criterion, Throughput};
-use futures_util::TryStreamExt;
+use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnection, PgRow};
-use sqlx::{ConnectOptions, Either, Executor, raw_sql};
 use stagefault_chaos::servers::{Options, PostgresServer};
 use stagefault_models::Namespaces;
 use stagefault_properties::profile::Profile;
 use stagefault_stores::flaws::Flaws;
 use stagefault_stores::postgres::{PostgresBackend, PostgresNamespaces, PostgresOptions, Traced};
 
-use crate::episodes::Episodes;
+use crate::episodes::{Episodes, statements};
 use crate::tracing::Tracing;
+use crate::tracing::sending::send;
 
 /// How many different episodes are sent raw, over and over.
 const TRACED: usize = 20;
@@ -120,20 +120,7 @@ impl Raw {
 
 /// The rows of a statement that went well before, and how many it changed.
 async fn answer(connection: &mut PgConnection, traced: &Traced) -> (Vec<PgRow>, u64) {
-    let Traced { sql, arguments } = traced;
-    let mut stream = match arguments {
-        Some(arguments) => connection.fetch_many(sqlx::query_with(sql.clone(), arguments.clone())),
-        // A BEGIN and its like.
-        None => connection.fetch_many(raw_sql(sql.clone())),
-    };
-    let (mut rows, mut changes) = (Vec::new(), 0);
-    while let Some(part) = stream.try_next().await.expect("a statement that went well before") {
-        match part {
-            Either::Left(result) => changes = result.rows_affected(),
-            Either::Right(row) => rows.push(row),
-        }
-    }
-    (rows, changes)
+    send(connection, traced).await.expect("a statement that went well before")
 }
 
 async fn traces(backend: PostgresBackend) -> Vec<Trace> {
@@ -147,8 +134,8 @@ async fn traces(backend: PostgresBackend) -> Vec<Trace> {
         let next = "SELECT last_value + CASE WHEN is_called THEN 4294967296 ELSE 0 END FROM births";
         let births = sqlx::query_scalar(next).fetch_one(&mut watcher).await;
         episodes.next().await;
-        let statements = log.take();
-        traces.push(Trace { births: births.expect("our sequence"), statements });
+        let (births, statements) = (births.expect("our sequence"), statements(log.take()));
+        traces.push(Trace { births, statements });
     }
     traces
 }

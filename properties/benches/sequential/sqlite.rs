@@ -13,7 +13,7 @@ use stagefault_properties::profile::Profile;
 use stagefault_stores::sqlite::{SqliteBackend, Traced};
 use tokio::runtime::Runtime;
 
-use crate::episodes::Episodes;
+use crate::episodes::{Episodes, statements};
 use crate::tracing::Tracing;
 
 /// How many different episodes are sent raw, over and over.
@@ -68,7 +68,7 @@ fn traces(runtime: &Runtime, path: &Path) -> Vec<Vec<(usize, Traced)>> {
     let mut episodes = runtime.block_on(Episodes::on(tracing));
     let mut next = || {
         runtime.block_on(episodes.next());
-        log.take()
+        statements(log.take())
     };
     (0..TRACED).map(|_| next()).collect()
 }

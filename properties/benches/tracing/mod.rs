@@ -1,4 +1,7 @@
 //! A backend whose handles tell the statements that they sent, for a raw client to repeat.
+//! Part of the benchmarks that measure a lane beside such a client.
+
+pub mod sending;
 
 use std::sync::{Arc, Mutex};
 
@@ -44,19 +47,25 @@ impl Traces for postgres::PostgresStore {
     }
 }
 
-/// What the handles of one backend sent, in order, each statement with the number of its
-/// connection.
+/// What the handles of one backend sent, by operation, in the order in which these ended.
 pub struct Log<T>(Arc<Mutex<Sent<T>>>);
 
 struct Sent<T> {
     connections: usize,
-    statements: Vec<(usize, T)>,
+    operations: Vec<Executed<T>>,
+}
+
+/// What an operation sent.
+pub struct Executed<T> {
+    /// The number of its connection.
+    pub connection: usize,
+    pub statements: Vec<T>,
 }
 
 impl<T> Log<T> {
     /// Takes what was sent since the last call.
-    pub fn take(&self) -> Vec<(usize, T)> {
-        std::mem::take(&mut self.0.lock().expect("one thread").statements)
+    pub fn take(&self) -> Vec<Executed<T>> {
+        std::mem::take(&mut self.0.lock().expect("one thread").operations)
     }
 }
 
@@ -74,7 +83,7 @@ pub struct Tracing<B: Backend<Store: Traces>> {
 
 impl<B: Backend<Store: Traces>> Tracing<B> {
     pub fn of(inner: B) -> Self {
-        let sent = Sent { connections: 0, statements: Vec::new() };
+        let sent = Sent { connections: 0, operations: Vec::new() };
         Tracing { inner, log: Log(Arc::new(Mutex::new(sent))) }
     }
 }
@@ -116,8 +125,8 @@ impl<S: Traces> Store for TracingStore<S> {
     async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
         self.inner.record();
         let completion = self.inner.execute(operation, scope).await;
-        let traced = self.inner.take().into_iter().map(|traced| (self.connection, traced));
-        self.log.0.lock().expect("one thread").statements.extend(traced);
+        let executed = Executed { connection: self.connection, statements: self.inner.take() };
+        self.log.0.lock().expect("one thread").operations.push(executed);
         completion
     }
 }

@@ -1,7 +1,12 @@
-//! How fast the concurrent lane is on each store, and how much of it is the checker.
+//! How fast the concurrent lane is on each store, and how much of it is the checker; and
+//! on PostgreSQL, how fast beside a raw client that sends the same statements (`raw.rs`).
 //!
 //! `cargo bench -p stagefault-properties --bench concurrent`, with the names of stores as
 //! arguments for some of them.
+
+mod raw;
+#[path = "../tracing/mod.rs"]
+mod tracing;
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -10,12 +15,17 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use stagefault_chaos::servers::{Options, PostgresServer};
 use stagefault_models::Namespaces;
-use stagefault_properties::concurrent::{Judgement, Lane, Plan, judge, within};
+use stagefault_properties::concurrent::{Episode, Judgement, Lane, Plan, judge, within};
 use stagefault_properties::profile::Profile;
 use stagefault_stores::flaws::Flaws;
 use stagefault_stores::memory::MemoryNamespaces;
 use stagefault_stores::postgres::{PostgresNamespaces, PostgresOptions};
 use stagefault_stores::sqlite::SqliteNamespaces;
+use tokio::runtime::Runtime;
+
+/// As in the `stagefault` command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long each store is driven.
 const TIME: Duration = Duration::from_secs(10);
@@ -33,16 +43,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wanted("postgres") {
         let server = PostgresServer::start(Options::default())?;
         let options = PostgresOptions::from_url(&server.url())?;
-        measure("postgres", &PostgresNamespaces { options, flaws })?;
+        let namespaces = PostgresNamespaces { options, flaws };
+        measure("postgres", &namespaces)?;
+        runtime()?.block_on(raw::compare(&namespaces, plan("postgres")?))?;
     }
     Ok(())
 }
 
-fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Error>> {
+/// Eight writers, who are free where there is more than one thread behind them.
+fn plan(store: &str) -> Result<Plan, Box<dyn Error>> {
     let profile = Profile::from_name("contended").ok_or("no such profile")?;
-    let plan = Plan { profile, writers: 8, by_turns: store == "memory", swarm: true };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    Ok(Plan { profile, writers: 8, by_turns: store == "memory", swarm: true })
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Error>> {
+    let plan = plan(store)?;
+    runtime()?.block_on(async {
         let mut lane = Lane::new(namespaces, plan);
         let mut seeds = SmallRng::seed_from_u64(1);
         let (started, mut judging) = (Instant::now(), Duration::ZERO);
@@ -50,11 +70,8 @@ fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Err
         while started.elapsed() < TIME {
             let episode = lane.run(episodes, seeds.next_u64()).await?;
             let ran = Instant::now();
-            let judgement = judge(&episode, within(Duration::from_secs(60), 1 << 30));
+            judged(&episode)?;
             judging += ran.elapsed();
-            let Judgement::Holds { .. } = judgement else {
-                return Err(format!("episode {episodes}: {judgement:?}").into());
-            };
             episodes += 1;
             operations += episode.history.operations.len();
         }
@@ -68,4 +85,12 @@ fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Err
         lane.renew().await?;
         Ok(())
     })
+}
+
+/// Judges an episode, which must hold.
+fn judged(episode: &Episode) -> Result<(), Box<dyn Error>> {
+    match judge(episode, within(Duration::from_secs(60), 1 << 30)) {
+        Judgement::Holds { .. } => Ok(()),
+        judgement => Err(format!("{judgement:?}").into()),
+    }
 }
