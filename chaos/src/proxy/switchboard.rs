@@ -166,7 +166,9 @@ impl Switchboard {
         self.change(|board| {
             let Some(present) = board.present() else { return };
             if let Some(connection) = board.connections.get_mut(&present) {
-                connection.ending = connection.session.strike(kind, &mut board.faults);
+                // One that is to end ends, whatever comes after that.
+                let ending = connection.session.strike(kind, &mut board.faults);
+                connection.ending = connection.ending.or(ending);
             }
         });
     }

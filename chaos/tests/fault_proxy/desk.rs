@@ -9,7 +9,7 @@ use stagefault_chaos::proxy::{Line, Upstream};
 use stagefault_chaos::servers::{Listen, Options, PostgresServer};
 
 /// How long a condition may take to come true, on a slow machine.
-const LIMIT: Duration = Duration::from_secs(30);
+pub const LIMIT: Duration = Duration::from_secs(30);
 
 static SERVER: LazyLock<PostgresServer> = LazyLock::new(|| {
     PostgresServer::start(Options { listen: Listen::Loopback, ..Options::default() }).unwrap()

@@ -9,8 +9,9 @@ use std::task::Poll;
 
 use sqlx::{PgConnection, query, raw_sql};
 use stagefault_chaos::proxy::{Commit, Kind, Line, Place, WireFault};
+use tokio::time::timeout;
 
-use crate::desk::{Desk, becomes, connect, port};
+use crate::desk::{Desk, LIMIT, becomes, connect, port};
 
 /// Sends a write on a connection, and gives the connection up before the line has read it.
 async fn give_up_at_a_write(desk: &Desk, mut connection: PgConnection) {
@@ -62,6 +63,26 @@ async fn only_the_connection_that_is_used_is_cut() {
     line.begin(None, None);
     line.cut_now(Kind::Reset);
     assert_eq!(line.disarm(), None);
+}
+
+#[tokio::test]
+async fn a_commit_that_is_held_is_never_delivered_once_the_line_is_healed() {
+    let mut desk = Desk::new("held_and_healed").await;
+    let line = Line::open(port()).await.unwrap();
+    let mut connection = connect(&line).await;
+    line.arm(WireFault { place: Place::CommitSent, kind: Kind::Delay(None) });
+    tokio::select! {
+        answer = raw_sql(desk.insert_of("row")).execute(&mut connection) => panic!("{answer:?}"),
+        _ = line.fired() => {}
+    }
+    line.heal();
+    // What is done to the connection before its task has noticed changes nothing any more.
+    line.arm(WireFault { place: Place::CommitSent, kind: Kind::Delay(None) });
+    line.cut_now(Kind::Delay(None));
+    line.go_on().await;
+    let answer = timeout(LIMIT, raw_sql("SELECT 1").execute(&mut connection)).await;
+    answer.expect("the connection ends").unwrap_err();
+    assert_eq!(desk.rows().await, 0);
 }
 
 fn place_name(place: Place) -> &'static str {
