@@ -80,10 +80,13 @@ fn found(path: &Path, schedule: Schedule, against: Against) -> Result<Found, Pro
             .ok_or_else(|| Problem::UnknownStore(origin.store.clone()))?,
         (None, None) => StoreName::Sqlite,
     };
-    let chaos = schedule.has_real_faults();
-    if chaos && store != StoreName::Postgres {
+    let breaks = schedule.has_real_faults();
+    if breaks && store != StoreName::Postgres {
         return Err(Problem::NothingToBreak(store.as_str()));
     }
+    // Of what a store leaves behind only that lane's backend tells, also without a fault.
+    let is_of_chaos = schedule.origin.as_ref().is_some_and(|origin| origin.lane == "chaos");
+    let chaos = breaks || is_of_chaos && store == StoreName::Postgres;
     let choice = Choice { store, flaw: against.flaw, chaos };
     Ok(Found { path: path.to_owned(), schedule, choice })
 }

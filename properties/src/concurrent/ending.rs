@@ -26,7 +26,7 @@ pub struct Aftermath {
     pub rows: Audit,
     /// The raw rows after the sessions were deleted.
     pub left: Audit,
-    /// What faults had left on the server, when they had healed.
+    /// What was left on the server, when faults, if there were any, had healed.
     pub left_behind: Vec<Finding>,
 }
 

@@ -150,15 +150,17 @@ impl<B: Backend> Concurrent<B> {
     }
 
     async fn end(&mut self, run: &mut Run<'_, B::Store, impl Source>) -> Result<Aftermath, Cut> {
-        let (tormented, mut left_behind) = (run.was_tormented(), Vec::new());
+        let tormented = run.was_tormented();
+        let mut go_on = Ok(());
         if tormented {
             // No fault is to come, so that nothing from now on is to be cut short.
             run.deadline = Scope::default().deadline;
-            let go_on = all_go_on(run).await;
-            // Where the server is gone for good, no writer is to blame.
-            left_behind = self.backend.settle().await?;
-            go_on?;
+            go_on = all_go_on(run).await;
         }
+        // Also without a fault, for a store may leave something behind all by itself. Where the
+        // server is gone for good, no writer is to blame.
+        let left_behind = self.backend.settle().await?;
+        go_on?;
         if tormented || run.in_doubt {
             // Nobody can tell what a broken connection is still at; a closed one is done.
             run.stores.clear();

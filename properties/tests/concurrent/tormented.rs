@@ -144,6 +144,7 @@ impl Store for TormentedStore {
 pub fn trials() -> Vec<Trial> {
     vec![
         Trial::test("what_faults_leave_behind_is_found", each_is_found),
+        Trial::test("what_is_left_behind_without_a_fault_is_found_too", left_without_a_fault),
         Trial::test("a_server_that_is_gone_is_trouble_and_no_violation", a_server_that_is_gone),
         Trial::test("a_receipt_decides_what_was_in_doubt", a_receipt_decides),
         Trial::test("an_answer_that_was_cut_off_is_never_passed_over", an_answer_cut_off),
@@ -187,11 +188,23 @@ fn each_is_found() -> Result<(), Failed> {
         assert_eq!(order.operation, Some(OperationKind::Load), "{order}");
         let left = violation(Wrong::LeavesALock, sent).await?;
         assert_eq!((left.invariant, left.operation), (Invariant::Liveness, None), "{left}");
-        assert_eq!(left.explanation, ["left by the faults: a lock is held"]);
+        assert_eq!(left.explanation, ["left behind: a lock is held"]);
         let broken = violation(Wrong::StaysBroken, sent).await?;
         let kind = Some(OperationKind::Load);
         assert_eq!((broken.invariant, broken.operation), (Invariant::Liveness, kind), "{broken}");
         assert!(broken.explanation[0].contains("no more faults came"), "{broken}");
+        Ok(())
+    })?
+}
+
+fn left_without_a_fault() -> Result<(), Failed> {
+    block_on(async {
+        let calm = overlapping(Interleaving::Free, [(0, create("s"))]);
+        let mut replayer = Replayer::new(&Wrong::LeavesALock);
+        let episode = replayer.replay(&calm).await?;
+        let found = judge(&episode, within(Duration::from_secs(60), 1 << 30)).violation();
+        let left = found.ok_or("the lock was not found")?;
+        assert_eq!(left.explanation, ["left behind: a lock is held"]);
         Ok(())
     })?
 }
