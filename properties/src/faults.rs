@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn only_what_is_possible_is_planned_and_as_often_as_it_weighs() {
         let often = (OperationKind::Promote, Point::Statement(2), FaultKind::Reset);
-        let seldom = (OperationKind::Promote, Point::Begin, FaultKind::ServerKill);
+        let seldom = (OperationKind::Promote, Point::BeforeCommit, FaultKind::ServerKill);
         let planner = Planner::of([often, seldom]);
         let mut choices = SmallRng::seed_from_u64(1);
         let mut counts = [0, 0];
