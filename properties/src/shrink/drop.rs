@@ -6,6 +6,7 @@
 
 use stagefault_models::{Entry, Namespaces, Operation, Schedule, StoreModel};
 
+use super::runs::Runs;
 use super::{Ended, Progress, Search};
 
 /// Schedules of up to this many operations are searched for pairs to drop.
@@ -14,16 +15,9 @@ const PAIRS_UP_TO: usize = 16;
 impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
     /// Drops runs of operations, from half of the schedule down to single ones.
     pub(super) async fn drop_runs(&mut self) -> Result<(), Ended> {
-        let mut length = self.best.schedule.operations.len().div_ceil(2);
-        while length > 0 {
-            let mut end = self.best.schedule.operations.len();
-            // From the back, for what is late depends on what is early.
-            while end > 0 {
-                let start = end.saturating_sub(length);
-                self.drop_where(|index| (start..end).contains(&index)).await?;
-                end = start.min(self.best.schedule.operations.len());
-            }
-            length /= 2;
+        let mut runs = Runs::of(self.best.schedule.operations.len());
+        while let Some(run) = runs.next(self.best.schedule.operations.len()) {
+            self.drop_where(|index| run.contains(&index)).await?;
         }
         Ok(())
     }

@@ -3,24 +3,19 @@
 
 use stagefault_models::{Fault, FaultKind, Interleaving, Namespaces, Point};
 
+use super::runs::Runs;
 use super::{Ended, Progress, Search};
 
 impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
     /// Drops faults, from half of them down to single ones.
     pub(super) async fn drop_faults(&mut self) -> Result<(), Ended> {
-        let mut length = self.tormented().len().div_ceil(2);
-        while length > 0 {
-            let mut end = self.tormented().len();
-            while end > 0 {
-                let start = end.saturating_sub(length);
-                let mut candidate = self.best.schedule.clone();
-                for index in &self.tormented()[start..end] {
-                    candidate.operations[*index].fault = None;
-                }
-                self.keep(candidate).await?;
-                end = start.min(self.tormented().len());
+        let mut runs = Runs::of(self.tormented().len());
+        while let Some(run) = runs.next(self.tormented().len()) {
+            let mut candidate = self.best.schedule.clone();
+            for index in &self.tormented()[run] {
+                candidate.operations[*index].fault = None;
             }
-            length /= 2;
+            self.keep(candidate).await?;
         }
         Ok(())
     }
@@ -61,19 +56,13 @@ impl<N: Namespaces, P: FnMut(Progress)> Search<'_, N, P> {
     /// Drops runs of turns, from half of them down to single ones. What has no turn of its
     /// own goes to its end when its time comes.
     pub(super) async fn drop_turns(&mut self) -> Result<(), Ended> {
-        let mut length = self.turns().len().div_ceil(2);
-        while length > 0 {
-            let mut end = self.turns().len();
-            while end > 0 {
-                let start = end.saturating_sub(length);
-                let mut turns = self.turns().to_vec();
-                turns.drain(start..end);
-                let mut candidate = self.best.schedule.clone();
-                candidate.interleaving = Some(Interleaving::Turns(turns));
-                self.keep(candidate).await?;
-                end = start.min(self.turns().len());
-            }
-            length /= 2;
+        let mut runs = Runs::of(self.turns().len());
+        while let Some(run) = runs.next(self.turns().len()) {
+            let mut turns = self.turns().to_vec();
+            turns.drain(run);
+            let mut candidate = self.best.schedule.clone();
+            candidate.interleaving = Some(Interleaving::Turns(turns));
+            self.keep(candidate).await?;
         }
         Ok(())
     }

@@ -14,6 +14,7 @@
 mod drop;
 mod fold;
 mod interleaving;
+mod runs;
 mod simplify;
 
 use std::fmt;
