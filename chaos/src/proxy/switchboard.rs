@@ -64,18 +64,12 @@ impl Board {
         self.connections.values().any(|connection| connection.session.holds())
     }
 
-    /// An operation ends, and another begins.
-    fn next_operation(&mut self, used: Used) -> Option<WireReceipt> {
-        self.used = used;
-        self.faults.disarm()
-    }
-
     /// The connection that this backend serves.
     fn served_by(&self, backend: i32) -> Option<u64> {
-        let mut connections = self.connections.iter().collect::<Vec<_>>();
-        connections.retain(|(_, connection)| connection.session.backend() == Some(backend));
-        // The server may give a process id again.
-        connections.into_iter().map(|(number, _)| *number).max()
+        let serves = |connection: &Connection| connection.session.backend() == Some(backend);
+        let served = self.connections.iter().filter(|(_, connection)| serves(connection));
+        // The last, for the server may give a process id again.
+        served.map(|(number, _)| *number).max()
     }
 
     /// The last connection that the operation uses, once the server has begun to serve it.
@@ -136,7 +130,7 @@ impl Switchboard {
     /// An operation begins on whatever connection, with this fault.
     pub(super) fn arm(&self, fault: WireFault) {
         self.change(|board| {
-            board.next_operation(Used::Any);
+            board.used = Used::Any;
             board.faults.arm(fault);
         });
     }
@@ -145,14 +139,20 @@ impl Switchboard {
     pub(super) fn begin(&self, backend: Option<i32>, fault: Option<WireFault>) {
         self.change(|board| {
             let connection = backend.and_then(|backend| board.served_by(backend));
-            board.next_operation(Used::Only { connection, after: board.last });
-            fault.into_iter().for_each(|fault| board.faults.arm(fault));
+            board.used = Used::Only { connection, after: board.last };
+            match fault {
+                Some(fault) => board.faults.arm(fault),
+                None => drop(board.faults.disarm()),
+            }
         });
     }
 
     /// The operation has ended.
     pub(super) fn disarm(&self) -> Option<WireReceipt> {
-        self.change(|board| board.next_operation(Used::Any))
+        self.change(|board| {
+            board.used = Used::Any;
+            board.faults.disarm()
+        })
     }
 
     /// The process id of the present connection's backend.
