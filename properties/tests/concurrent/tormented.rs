@@ -160,8 +160,12 @@ fn schedule(point: Point) -> Schedule {
 }
 
 async fn judged(wrong: Wrong, point: Point) -> Result<(Judgement, Fired), EpisodeError> {
+    judged_on(&schedule(point), wrong).await
+}
+
+async fn judged_on(schedule: &Schedule, wrong: Wrong) -> Result<(Judgement, Fired), EpisodeError> {
     let mut replayer = Replayer::new(&wrong);
-    let episode = replayer.replay(&schedule(point)).await?;
+    let episode = replayer.replay(schedule).await?;
     replayer.close().await?;
     let judgement = judge(&episode, within(Duration::from_secs(60), 1 << 30));
     let mut fired = Fired::default();
@@ -200,10 +204,8 @@ fn each_is_found() -> Result<(), Failed> {
 fn left_without_a_fault() -> Result<(), Failed> {
     block_on(async {
         let calm = overlapping(Interleaving::Free, [(0, create("s"))]);
-        let mut replayer = Replayer::new(&Wrong::LeavesALock);
-        let episode = replayer.replay(&calm).await?;
-        let found = judge(&episode, within(Duration::from_secs(60), 1 << 30)).violation();
-        let left = found.ok_or("the lock was not found")?;
+        let (judgement, _) = judged_on(&calm, Wrong::LeavesALock).await?;
+        let left = judgement.violation().ok_or("the lock was not found")?;
         assert_eq!(left.explanation, ["left behind: a lock is held"]);
         Ok(())
     })?
