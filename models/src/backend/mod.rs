@@ -33,9 +33,9 @@ pub trait Backend: Send + Sync + Sized + 'static {
     /// The raw rows of these sessions, read past the store's API.
     fn audit(&self, sessions: &[Id]) -> impl Future<Output = Result<Audit, BackendError>> + Send;
 
-    /// Waits, after faults, until the server is up and nothing that they broke off goes on
-    /// there, and tells what they left behind: open transactions, locks, connections. All
-    /// operations have returned, and no handle is used before [`reopen`](Self::reopen).
+    /// Waits, at an episode's end, until the server is up and nothing that faults broke off goes
+    /// on there, and tells what is left behind: open transactions, locks, connections. All
+    /// operations have returned. Handles that work go on working.
     fn settle(&mut self) -> impl Future<Output = Result<Vec<Finding>, BackendError>> + Send {
         std::future::ready(Ok(Vec::new()))
     }

@@ -93,7 +93,7 @@ pub fn judge(episode: &Episode, budget: impl FnMut(&Spent) -> ControlFlow<String
     }
 }
 
-/// What faults left on the server.
+/// What was left on the server.
 fn left_behind(findings: &[Finding]) -> Violation {
     let explain = |finding: &Finding| format!("left behind: {}", finding.text);
     Violation { explanation: findings.iter().map(explain).collect(), ..wrong_rows(findings) }
