@@ -1,12 +1,14 @@
 //! How fast the concurrent lane is on each store, and how much of it is the checker; and
 //! on PostgreSQL, how fast beside a raw client that sends the same statements (`raw.rs`).
 //!
-//! `cargo bench -p stagefault-properties --bench concurrent`, with the names of stores as
+//! `cargo bench -p stagefault-benches --bench concurrent`, with the names of stores as
 //! arguments for some of them.
 
 mod raw;
 #[path = "../tracing/mod.rs"]
 mod tracing;
+#[path = "../unplanted.rs"]
+mod unplanted;
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -31,6 +33,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TIME: Duration = Duration::from_secs(10);
 
 fn main() -> Result<(), Box<dyn Error>> {
+    unplanted::check();
     let named: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
     let wanted = |store: &str| named.is_empty() || named.iter().any(|name| name == store);
     let flaws = Flaws::none();

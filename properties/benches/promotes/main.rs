@@ -11,7 +11,10 @@
 //! they expect, as the contract has it, and one that comes too late is refused, looks, and
 //! promotes again. pgbench's script expects nothing, for it reads the version under its lock.
 //!
-//! Run it with `cargo bench -p stagefault-properties --bench promotes`.
+//! Run it with `cargo bench -p stagefault-benches --bench promotes`.
+
+#[path = "../unplanted.rs"]
+mod unplanted;
 
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +50,7 @@ enum Sessions {
 }
 
 fn main() {
+    unplanted::check();
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     for (fsync, durability) in
         [("without fsync", Durability::Relaxed), ("with fsync", Durability::Full)]
@@ -169,7 +173,7 @@ impl Writer {
 /// The same by pgbench, which tells the rate itself.
 fn pairs_by_pgbench(runtime: &Runtime, server: &PostgresServer, sessions: Sessions) -> u64 {
     let backend = runtime.block_on(prepared(server));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/promotes/interactive.sql");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("promotes/interactive.sql");
     let pgbench = Installation::find().expect("a server").folder.join("pgbench");
     let mut command = Command::new(pgbench);
     command.args(["--no-vacuum", "--protocol=prepared", "--jobs=2"]);

@@ -9,7 +9,8 @@
 //!   read-backs included, with no model, no comparison and nothing read from the rows.
 //! - `postgres/lane` beside `postgres/raw`: the same on a throw-away server.
 //!
-//! An element is an operation of a schedule. Run it with `cargo bench`.
+//! An element is an operation of a schedule. Run it with
+//! `cargo bench -p stagefault-benches --bench sequential`.
 
 mod episodes;
 mod memory;
@@ -17,12 +18,19 @@ mod postgres;
 mod sqlite;
 #[path = "../tracing/mod.rs"]
 mod tracing;
+#[path = "../unplanted.rs"]
+mod unplanted;
 
-use criterion::{criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group};
 
 /// As in the `stagefault` command.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 criterion_group!(benches, memory::bench, sqlite::bench, postgres::bench);
-criterion_main!(benches);
+
+fn main() {
+    unplanted::check();
+    benches();
+    Criterion::default().configure_from_args().final_summary();
+}
