@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use litemap::LiteMap;
+
 use crate::invariants::Invariant;
-use crate::model::{Session, StoreModel};
-use crate::{Call, Change, Id, Message, Millis, Value, Version};
+use crate::model::{Session, Staged, StoreModel};
+use crate::{Call, Id, Message, Value, Version};
 
 /// The raw rows of some sessions.
 pub type Audit = BTreeMap<Id, RawSession>;
@@ -21,9 +23,9 @@ pub struct RawSession {
     /// Messages by position, from 0.
     pub messages: Vec<(u64, Message)>,
     /// What is staged, by (step, call).
-    pub staged: BTreeMap<(Id, Id), (Millis, Vec<Change>)>,
+    pub staged: LiteMap<(Id, Id), Staged>,
     /// Client tool calls.
-    pub calls: BTreeMap<Id, Call>,
+    pub calls: LiteMap<Id, Call>,
     /// Runs by turn, from 1.
     pub runs: Vec<(u64, Id)>,
 }
@@ -34,7 +36,7 @@ pub struct RawHead {
     /// The version.
     pub version: Version,
     /// The promoted state.
-    pub state: BTreeMap<Id, Value>,
+    pub state: LiteMap<Id, Value>,
 }
 
 /// Something in a namespace that should not be so: a difference between the rows and the
@@ -84,15 +86,13 @@ fn compare_session(
     found: &RawSession,
     report: &mut impl FnMut(Invariant, String),
 ) {
-    let head = found.head.as_ref().map(|head| (head.version, head.state.iter()));
-    let head = head.is_some_and(|(version, state)| {
-        version == session.version && state.eq(session.state.iter())
-    });
+    let head = found.head.as_ref();
+    let head =
+        head.is_some_and(|head| head.version == session.version && head.state == session.state);
     let messages = (0..).zip(&session.messages);
     let messages = messages.eq(found.messages.iter().map(|(place, message)| (*place, message)));
-    let staged = session.staged.iter().map(|(key, staged)| (key, staged.at, &*staged.changes));
-    let staged = staged.eq(found.staged.iter().map(|(key, (at, changes))| (key, *at, &**changes)));
-    let calls = session.calls.iter().eq(found.calls.iter());
+    let staged = session.staged == found.staged;
+    let calls = session.calls == found.calls;
     let runs = (1..).zip(&session.runs).eq(found.runs.iter().map(|(turn, run)| (*turn, run)));
 
     let mut part = |agree: bool, invariant, expected: &dyn fmt::Debug, found: &dyn fmt::Debug| {

@@ -5,6 +5,7 @@
 //! every session against all that went before. The rows are held against what was read.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stagefault_models::audit::{self, Audit, Finding};
 use stagefault_models::contract::MAX_PAGE;
@@ -162,8 +163,8 @@ impl Aftermath {
         for mark in snapshot.staged.iter() {
             let key = (mark.step.clone(), mark.call.clone());
             let row = self.rows.get(id).and_then(|rows| rows.staged.get(&key));
-            let row = row.map_or(&[][..], |(_, changes)| changes);
-            let changes = staged(history, id, mark, row).into();
+            let row = row.map_or(&[][..], |row| &*row.changes);
+            let changes = staged(history, id, mark, row);
             session.staged.insert(key, stagefault_models::model::Staged { at: mark.at, changes });
         }
         session
@@ -171,7 +172,7 @@ impl Aftermath {
 }
 
 /// What somebody staged under this mark: what the row has, or else what it should have.
-fn staged(history: &History, id: &Id, mark: &StagedMark, row: &[Change]) -> Vec<Change> {
+fn staged(history: &History, id: &Id, mark: &StagedMark, row: &[Change]) -> Arc<[Change]> {
     let mut candidates = history.operations.iter().filter_map(|recorded| {
         let Operation::Stage(Stage { session, step, call, at, changes }) = &recorded.operation
         else {
@@ -182,5 +183,5 @@ fn staged(history: &History, id: &Id, mark: &StagedMark, row: &[Change]) -> Vec<
     });
     let first = candidates.clone().next();
     let found = candidates.find(|changes| ***changes == *row).or(first);
-    found.map(|changes| changes.to_vec()).unwrap_or_default()
+    found.cloned().unwrap_or_default()
 }

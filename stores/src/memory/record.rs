@@ -1,10 +1,10 @@
 //! A session as the memory store keeps it, and the operations within one session.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use litemap::LiteMap;
 use stagefault_models::audit::{RawHead, RawSession};
+use stagefault_models::model::Staged;
 use stagefault_models::{
     Change, Id, Message, Millis, Operation, Promote, Refusal, Reply, Shared, Snapshot, Stage,
     Status, Value,
@@ -200,16 +200,15 @@ impl Record {
 
     /// The rows that an audit reads.
     pub(super) fn raw(&self) -> RawSession {
-        let state: BTreeMap<_, _> =
-            self.seen.state.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
         let staged = self.seen.staged.iter().zip(&self.staged_changes).map(|(mark, changes)| {
-            ((mark.step.clone(), mark.call.clone()), (mark.at, changes.to_vec()))
+            let staged = Staged { at: mark.at, changes: changes.clone() };
+            ((mark.step.clone(), mark.call.clone()), staged)
         });
         RawSession {
-            head: Some(RawHead { version: self.seen.version, state }),
+            head: Some(RawHead { version: self.seen.version, state: self.seen.state.clone() }),
             messages: (0..).zip(self.messages.iter().cloned()).collect(),
             staged: staged.collect(),
-            calls: self.seen.calls.iter().map(|(id, call)| (id.clone(), call.clone())).collect(),
+            calls: self.seen.calls.clone(),
             runs: (1..).zip(self.seen.runs.iter().cloned()).collect(),
         }
     }

@@ -2,6 +2,7 @@
 
 use sqlx::sqlite::SqliteRow;
 use stagefault_models::audit::{Audit, RawHead, RawSession};
+use stagefault_models::model::Staged;
 use stagefault_models::{Call, Failure, Id, Message};
 
 use super::failure::failure;
@@ -46,7 +47,8 @@ fn add(row: &SqliteRow, session: &mut RawSession) -> Read<()> {
             session.messages.push((number, Message { id: id(row, 3)?, body: json(row, 5)? }));
         }
         2 => {
-            session.staged.insert((id(row, 3)?, id(row, 4)?), (number, json(row, 5)?));
+            let staged = Staged { at: number, changes: json(row, 5)? };
+            session.staged.insert((id(row, 3)?, id(row, 4)?), staged);
         }
         3 => {
             let call = Call { run: id(row, 4)?, deadline: number, state: call_state(row, 5)? };
