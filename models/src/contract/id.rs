@@ -43,6 +43,12 @@ impl Id {
         self.0.valid
     }
 
+    /// Whether the two are clones of one id, and so equal; others may be equal, too.
+    #[inline]
+    pub(crate) fn is_shared_with(&self, other: &Id) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// A hash of the text, the same in every process.
     pub fn stable_hash(&self) -> u64 {
         self.0.hash
@@ -95,8 +101,7 @@ impl Deref for Id {
 impl PartialEq for Id {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-            || self.0.hash == other.0.hash && self.as_str() == other.as_str()
+        self.is_shared_with(other) || self.0.hash == other.0.hash && self.as_str() == other.as_str()
     }
 }
 
@@ -105,7 +110,7 @@ impl Eq for Id {}
 impl Ord for Id {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) {
+        if self.is_shared_with(other) {
             Ordering::Equal
         } else {
             let prefixes = self.0.prefix.cmp(&other.0.prefix);

@@ -11,9 +11,13 @@ use super::{Change, Id, Message, Millis, Status, Value, Version};
 
 /// A request to a store. Effects, replies and refusals are listed at each operation of
 /// the reference model, [`step`](crate::model::step).
+///
+/// It is laid out as written, the session first in every variant and at one place, for who
+/// handles an operation mostly asks that first, and more than once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the contract's own words, explained on the operations")]
+#[repr(u8)]
 pub enum Operation {
     /// Begins a session at version 1, active and empty.
     CreateSession {
@@ -66,6 +70,7 @@ pub enum Operation {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the contract's own words, explained above")]
+#[repr(C)]
 pub struct Stage {
     pub session: Id,
     pub step: Id,
@@ -82,6 +87,7 @@ pub struct Stage {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the contract's own words, explained above")]
+#[repr(C)]
 pub struct Promote {
     pub session: Id,
     pub step: Id,

@@ -29,8 +29,10 @@ pub fn step(state: &mut SessionState, operation: &Operation) -> Answer {
         }
         _ => {}
     }
-    let session = state.session.as_deref_mut().ok_or(Refusal::SessionNotFound)?;
-    step_within(session, operation)
+    match &mut state.session {
+        Some(session) => step_within(session, operation),
+        None => Err(Refusal::SessionNotFound),
+    }
 }
 
 /// The operations that need an existing session, and act within it.
@@ -211,7 +213,7 @@ fn submit_result(
     result: &Value,
     now: Millis,
 ) -> Answer {
-    let call = session.calls.get_mut(call).ok_or(Refusal::UnknownCall)?;
+    let Some(call) = session.calls.get_mut(call) else { return Err(Refusal::UnknownCall) };
     if call.run != *run {
         return Err(Refusal::RunFenced { run: call.run.clone() });
     }
