@@ -15,6 +15,9 @@ use stagefault_models::{
 /// How long an operation may take over its own deadline before it counts as hung.
 const GRACE: Duration = Duration::from_secs(20);
 
+/// What a check comes to. A difference is rare, and boxed so that it makes no answer larger.
+pub(super) type Checked<T = ()> = Result<T, Box<Difference>>;
+
 /// How the store and the model differ, or why that cannot be told.
 pub(super) enum Difference {
     /// The completion is not the model's.
@@ -41,9 +44,9 @@ pub(super) enum Difference {
     Backend(BackendError),
 }
 
-impl From<BackendError> for Difference {
+impl From<BackendError> for Box<Difference> {
     fn from(error: BackendError) -> Self {
-        Difference::Backend(error)
+        Box::new(Difference::Backend(error))
     }
 }
 
@@ -56,10 +59,7 @@ impl Difference {
 }
 
 /// Executes one operation, and takes a store that does not answer for hung.
-pub(super) async fn execute<S: Store>(
-    store: &mut S,
-    operation: &Operation,
-) -> Result<Completion, Difference> {
+pub(super) async fn execute<S: Store>(store: &mut S, operation: &Operation) -> Checked<Completion> {
     let scope = Scope::default();
     let mut execution = pin!(store.execute(operation, &scope));
     // Asked once before a timer is set up, for the fastest store answers at once.
@@ -68,7 +68,7 @@ pub(super) async fn execute<S: Store>(
     }
     let limit = scope.deadline + GRACE;
     let answered = tokio::time::timeout(limit, execution).await;
-    answered.map_err(|_| Difference::Hung(operation.kind()))
+    answered.map_err(|_| Difference::Hung(operation.kind()).into())
 }
 
 /// Whether the reply is the model's, but for the order of what the contract leaves free.
@@ -88,20 +88,22 @@ pub(super) fn answer(
     operation: &Operation,
     expected: Result<Reply, Refusal>,
     completion: &Completion,
-) -> Result<(), Difference> {
+) -> Checked {
     let agree = match (&expected, completion) {
         (Ok(expected), Completion::Done(reply)) => is(reply, expected),
         (Err(expected), Completion::Refused(refusal)) => expected == refusal,
         (_, Completion::NotApplied(failure) | Completion::Unknown(failure)) => {
             let (completion, failure) = (completion.clone(), failure.clone());
-            return Err(Difference::Failed { operation: operation.kind(), completion, failure });
+            return Err(
+                Difference::Failed { operation: operation.kind(), completion, failure }.into()
+            );
         }
         _ => false,
     };
     if agree {
         Ok(())
     } else {
-        Err(Difference::Answer { expected, completion: completion.clone() })
+        Err(Difference::Answer { expected, completion: completion.clone() }.into())
     }
 }
 
@@ -111,7 +113,7 @@ pub(super) async fn session<S: Store>(
     id: &Id,
     expected: Option<&Session>,
     tail: usize,
-) -> Result<(), Difference> {
+) -> Checked {
     let load = Operation::Load { session: id.clone() };
     let completion = execute(store, &load).await?;
     let agrees = match (&completion, expected) {
@@ -124,7 +126,7 @@ pub(super) async fn session<S: Store>(
     };
     if !agrees {
         let expected = expected.map(|session| Box::new(session.snapshot()));
-        return Err(Difference::Session { id: id.clone(), expected, completion });
+        return Err(Difference::Session { id: id.clone(), expected, completion }.into());
     }
     match expected {
         Some(session) => {
@@ -145,12 +147,7 @@ fn shows(reply: &Reply, session: &Session) -> bool {
 }
 
 /// Reads the messages from the `offset`-th on, page by page, and compares them.
-async fn messages<S: Store>(
-    store: &mut S,
-    id: &Id,
-    all: &[Message],
-    mut offset: usize,
-) -> Result<(), Difference> {
+async fn messages<S: Store>(store: &mut S, id: &Id, all: &[Message], mut offset: usize) -> Checked {
     while let Some(page) = all.get(offset..).filter(|rest| !rest.is_empty()) {
         let page = &page[..page.len().min(MAX_PAGE as usize)];
         let completion = read_page(store, id, offset, page.len()).await?;
@@ -162,7 +159,9 @@ async fn messages<S: Store>(
         };
         if !agrees {
             let expected = page.to_vec();
-            return Err(Difference::Messages { id: id.clone(), offset, expected, completion });
+            return Err(
+                Difference::Messages { id: id.clone(), offset, expected, completion }.into()
+            );
         }
         offset += page.len();
     }
@@ -174,19 +173,19 @@ async fn read_page<S: Store>(
     id: &Id,
     offset: usize,
     limit: usize,
-) -> Result<Completion, Difference> {
+) -> Checked<Completion> {
     let (offset, limit) = (offset as u64, limit as u64);
     let operation = Operation::ReadMessages { session: id.clone(), offset, limit };
     let completion = execute(store, &operation).await?;
     if let Completion::NotApplied(failure) | Completion::Unknown(failure) = &completion {
         let (operation, failure) = (operation.kind(), failure.clone());
-        return Err(Difference::Failed { operation, completion, failure });
+        return Err(Difference::Failed { operation, completion, failure }.into());
     }
     Ok(completion)
 }
 
 /// All that can be seen of a session; `None` when it is not there.
-pub(super) async fn seen<S: Store>(store: &mut S, id: &Id) -> Result<Option<Seen>, Difference> {
+pub(super) async fn seen<S: Store>(store: &mut S, id: &Id) -> Checked<Option<Seen>> {
     let completion = execute(store, &Operation::Load { session: id.clone() }).await?;
     let Completion::Done(reply) = &completion else { return Ok(None) };
     let Reply::Snapshot(snapshot) = sorted(reply) else { return Ok(None) };

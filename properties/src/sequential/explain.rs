@@ -9,7 +9,7 @@ use stagefault_models::{
 };
 
 use super::Sequential;
-use super::check::{self, Difference};
+use super::check::{self, Checked, Difference};
 use crate::violation::{EpisodeError, Violation};
 
 /// Longer pieces of an explanation are cut; the schedule has them whole.
@@ -60,9 +60,8 @@ impl<B: Backend> Sequential<B> {
                 _ => before.clone().step(operation).into(),
             };
             let store = &mut self.stores[0];
-            if let Err(Difference::Breach(invariant, sentence)) =
-                observe(store, &before, operation, &completion).await
-            {
+            let observed = observe(store, &before, operation, &completion).await;
+            if let Err(Difference::Breach(invariant, sentence)) = observed.map_err(|it| *it) {
                 explanation.push(sentence);
                 named = invariant;
             }
@@ -82,7 +81,7 @@ impl<B: Backend> Sequential<B> {
             let _ = before.step(&entry.operation);
         }
         let observed = observe(&mut self.stores[0], &before, operation, completion).await;
-        let Err(Difference::Breach(_, sentence)) = observed else { return None };
+        let Err(Difference::Breach(_, sentence)) = observed.map_err(|it| *it) else { return None };
         Some(Violation {
             invariant: Invariant::Truth,
             index: Some(earlier.len()),
@@ -168,7 +167,7 @@ pub(super) async fn observe<S: Store>(
     before: &StoreModel,
     operation: &Operation,
     completion: &Completion,
-) -> Result<(), Difference> {
+) -> Checked {
     let touched: Vec<&Id> = match operation.session() {
         Some(id) => vec![id],
         None => before.sessions().map(|(id, _)| id).collect(),
@@ -178,7 +177,7 @@ pub(super) async fn observe<S: Store>(
         let (before, after) = (before.session(session), after.as_ref());
         let observation = Observation { session, operation, completion, before, after };
         if let Some((invariant, sentence)) = Invariant::first_breach(&observation) {
-            return Err(Difference::Breach(invariant, sentence));
+            return Err(Difference::Breach(invariant, sentence).into());
         }
     }
     Ok(())

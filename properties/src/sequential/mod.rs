@@ -22,7 +22,7 @@ use stagefault_models::{
 
 use crate::tally::Tally;
 use crate::violation::EpisodeError;
-use check::{Difference, execute};
+use check::{Checked, Difference, execute};
 
 pub use source::{Generated, Replayed, Source};
 
@@ -85,25 +85,25 @@ impl<B: Backend> Sequential<B> {
         let difference = match AssertUnwindSafe(self.run(source)).catch_unwind().await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(difference)) => difference,
-            Err(panic) => Difference::panicked(panic.as_ref()),
+            Err(panic) => Difference::panicked(panic.as_ref()).into(),
         };
-        Err(self.explain(difference).await)
+        Err(self.explain(*difference).await)
     }
 
-    async fn run(&mut self, source: &mut impl Source) -> Result<(), Difference> {
+    async fn run(&mut self, source: &mut impl Source) -> Checked {
         let mut model = StoreModel::default();
         while let Some(entry) = source.next(&model) {
             self.record.push(entry);
             self.execute_last(&mut model).await?;
         }
-        self.close_episode(model).await.map_err(|difference| Difference::AtEnd(difference.into()))
+        self.close_episode(model).await.map_err(|difference| Difference::AtEnd(difference).into())
     }
 
     /// Executes the operation recorded last, and compares all that it touched.
-    async fn execute_last(&mut self, model: &mut StoreModel) -> Result<(), Difference> {
+    async fn execute_last(&mut self, model: &mut StoreModel) -> Checked {
         let Some(Entry { writer, operation, .. }) = self.record.last() else { return Ok(()) };
-        let writer = *writer as usize % self.stores.len();
-        let reader = (writer + 1) % self.stores.len();
+        let writers = self.stores.len() as u32;
+        let (writer, reader) = ((writer % writers) as usize, ((writer + 1) % writers) as usize);
         let touched = operation.session();
         let before = self.options.observe.then(|| model.clone());
 
@@ -131,7 +131,7 @@ impl<B: Backend> Sequential<B> {
 
     /// Compares everything, also after a durable store was opened again; deletes the
     /// sessions; and makes sure that nothing is left of them.
-    async fn close_episode(&mut self, mut model: StoreModel) -> Result<(), Difference> {
+    async fn close_episode(&mut self, mut model: StoreModel) -> Checked {
         self.check_all(&model).await?;
         if self.options.reopen && self.backend.capabilities().durable {
             let writers = self.stores.len() as u32;
@@ -139,13 +139,14 @@ impl<B: Backend> Sequential<B> {
             self.backend.reopen().await?;
             self.stores = open_stores(&self.backend, writers).await?;
             let compared = self.check_all(&model).await;
-            compared.map_err(|difference| Difference::AfterReopen(difference.into()))?;
+            compared.map_err(Difference::AfterReopen)?;
         }
         let ids: Vec<Id> = model.sessions().map(|(id, _)| id.clone()).collect();
-        for session in
-            ids.iter().filter(|id| model.session(id).is_some()).cloned().collect::<Vec<_>>()
-        {
-            let operation = Operation::DeleteSession { session };
+        for id in &ids {
+            if model.session(id).is_none() {
+                continue;
+            }
+            let operation = Operation::DeleteSession { session: id.clone() };
             let expected = model.step(&operation);
             let completion = execute(&mut self.stores[0], &operation).await?;
             check::answer(&operation, expected, &completion)?;
@@ -153,7 +154,7 @@ impl<B: Backend> Sequential<B> {
         self.check_rows(&model, &ids).await
     }
 
-    async fn check_all(&mut self, model: &StoreModel) -> Result<(), Difference> {
+    async fn check_all(&mut self, model: &StoreModel) -> Checked {
         let mut ids = Vec::new();
         for (id, session) in model.sessions() {
             check::session(&mut self.stores[0], id, session, usize::MAX).await?;
@@ -163,9 +164,9 @@ impl<B: Backend> Sequential<B> {
     }
 
     /// Holds the raw rows of these sessions against the model.
-    async fn check_rows(&self, model: &StoreModel, ids: &[Id]) -> Result<(), Difference> {
+    async fn check_rows(&self, model: &StoreModel, ids: &[Id]) -> Checked {
         let findings = audit::compare(model, &self.backend.audit(ids).await?);
-        if findings.is_empty() { Ok(()) } else { Err(Difference::Rows(findings)) }
+        if findings.is_empty() { Ok(()) } else { Err(Difference::Rows(findings).into()) }
     }
 }
 

@@ -95,17 +95,11 @@ impl Backend for MemoryBackend {
 
 impl Store for MemoryStore {
     async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
-        scope.reach(Point::Acquire).await;
-        let answer = match operation.validate() {
-            Err(refusal) => Err(refusal),
-            // Boxed, for all others are made no slower by what these few need.
-            Ok(()) if self.shared.pauses(operation) => {
-                Box::pin(self.shared.execute_with_pauses(operation, scope)).await
-            }
-            Ok(()) => self.shared.execute(operation),
-        };
-        scope.reach(Point::Reply).await;
-        answer.into()
+        if scope.hook.is_none() && !self.shared.pauses(operation) {
+            return self.shared.answer(operation).into();
+        }
+        // Boxed, for all others are made no slower by what these few need.
+        Box::pin(self.shared.held(operation, scope)).await.into()
     }
 }
 
@@ -116,7 +110,19 @@ impl Stripes {
         operation.session().is_none() || is_in_halves(&self.flaws, operation)
     }
 
-    async fn execute_with_pauses(&self, operation: &Operation, scope: &Scope<'_>) -> Answer {
+    /// Executes an operation that may be held on its way.
+    async fn held(&self, operation: &Operation, scope: &Scope<'_>) -> Answer {
+        scope.reach(Point::Acquire).await;
+        let answer = self.with_pauses(operation, scope).await;
+        scope.reach(Point::Reply).await;
+        answer
+    }
+
+    async fn with_pauses(&self, operation: &Operation, scope: &Scope<'_>) -> Answer {
+        if !self.pauses(operation) {
+            return self.answer(operation);
+        }
+        operation.validate()?;
         match operation {
             Operation::ExpireCalls { now } => Ok(self.expire_calls(*now, scope).await),
             Operation::Cleanup { now, staging_ttl } => {
@@ -126,8 +132,9 @@ impl Stripes {
         }
     }
 
-    /// The operations on one session.
-    fn execute(&self, operation: &Operation) -> Answer {
+    /// Executes an operation on one session, all at once.
+    fn answer(&self, operation: &Operation) -> Answer {
+        operation.validate()?;
         match operation {
             Operation::CreateSession { session, expires_at } => self.create(session, *expires_at),
             Operation::DeleteSession { session } => self.delete(session),
@@ -155,8 +162,10 @@ impl Stripes {
     fn within(&self, operation: &Operation) -> Answer {
         let id = operation.session().expect("a sweep pauses, and comes another way");
         let mut stripe = self.stripe(id);
-        let record = stripe.get_mut(id).ok_or(Refusal::SessionNotFound)?;
-        record.execute(operation, &self.flaws)
+        match stripe.get_mut(id) {
+            Some(record) => record.execute(operation, &self.flaws),
+            None => Err(Refusal::SessionNotFound),
+        }
     }
 
     fn stripe(&self, id: &Id) -> MutexGuard<'_, BTreeMap<Id, Record>> {
