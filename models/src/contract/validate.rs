@@ -11,18 +11,22 @@ pub const MAX_VALUE_BYTES: usize = 1 << 20;
 /// The most messages that one `ReadMessages` may ask for.
 pub const MAX_PAGE: u64 = 1000;
 
-type Validity = Result<(), Refusal>;
+/// A rule that is broken, in words. It becomes a refusal at the very end, for what is judged
+/// is mostly valid, and many times an operation.
+type Broken = &'static str;
 
-fn invalid(reason: &str) -> Validity {
-    Err(Refusal::InvalidInput(Reason(reason.to_owned())))
-}
+type Validity = Result<(), Broken>;
 
 impl Operation {
     /// Judges ids, values, times and limits.
     ///
     /// # Errors
     /// `InvalidInput`, saying which rule is broken.
-    pub fn validate(&self) -> Validity {
+    pub fn validate(&self) -> Result<(), Refusal> {
+        self.judge().map_err(|broken| Refusal::InvalidInput(Reason(broken.to_owned())))
+    }
+
+    fn judge(&self) -> Validity {
         if let Some(session) = self.session() {
             id(session)?;
         }
@@ -35,7 +39,7 @@ impl Operation {
                 time(expires_at.unwrap_or(0))
             }
             Operation::ReadMessages { limit, .. } if *limit > MAX_PAGE => {
-                invalid("a page holds at most 1000 messages")
+                Err("a page holds at most 1000 messages")
             }
             Operation::ReadMessages { .. } => Ok(()),
             Operation::Stage(Stage { step, call, at, changes, .. }) => {
@@ -52,7 +56,7 @@ impl Operation {
             }
             Operation::AppendMessages { messages, .. } => messages.iter().try_for_each(message),
             Operation::CompareAndSetStatus { from, .. } if from.is_empty() => {
-                invalid("no status can be in an empty set")
+                Err("no status can be in an empty set")
             }
             Operation::CompareAndSetStatus { .. } => Ok(()),
             Operation::BeginRun { run, .. } => id(run),
@@ -77,11 +81,11 @@ impl Operation {
 }
 
 fn id(id: &Id) -> Validity {
-    if id.is_valid() { Ok(()) } else { invalid("an id is 1 to 128 bytes of UTF-8 without NUL") }
+    if id.is_valid() { Ok(()) } else { Err("an id is 1 to 128 bytes of UTF-8 without NUL") }
 }
 
 fn time(time: Millis) -> Validity {
-    if time <= MAX_TIME { Ok(()) } else { invalid("a time is at most 2^53 - 1 milliseconds") }
+    if time <= MAX_TIME { Ok(()) } else { Err("a time is at most 2^53 - 1 milliseconds") }
 }
 
 fn message(message: &Message) -> Validity {
@@ -105,13 +109,13 @@ fn value(value: &Value) -> Validity {
     let bound = size_bound(value, 0)?;
     // The bound is cheap and generous; only what exceeds it is measured.
     if bound > MAX_VALUE_BYTES && value.to_json().len() > MAX_VALUE_BYTES {
-        return invalid("a value is at most 1 MiB as compact JSON");
+        return Err("a value is at most 1 MiB as compact JSON");
     }
     Ok(())
 }
 
 /// An upper bound of the value's length as compact JSON, judging strings and nesting on the way.
-fn size_bound(value: &Value, depth: usize) -> Result<usize, Refusal> {
+fn size_bound(value: &Value, depth: usize) -> Result<usize, Broken> {
     /// `-1.7976931348623157e308`, and more than any `i64`.
     const LONGEST_NUMBER: usize = 24;
     Ok(match value {
@@ -122,27 +126,27 @@ fn size_bound(value: &Value, depth: usize) -> Result<usize, Refusal> {
             nested(depth)?;
             items
                 .iter()
-                .try_fold(2, |sum, item| Ok::<_, Refusal>(sum + 1 + size_bound(item, depth + 1)?))?
+                .try_fold(2, |sum, item| Ok::<_, Broken>(sum + 1 + size_bound(item, depth + 1)?))?
         }
         Value::Object(members) => {
             nested(depth)?;
             members.iter().try_fold(2, |sum, (key, member)| {
-                Ok::<_, Refusal>(sum + 2 + string_bound(key)? + size_bound(member, depth + 1)?)
+                Ok::<_, Broken>(sum + 2 + string_bound(key)? + size_bound(member, depth + 1)?)
             })?
         }
     })
 }
 
 fn nested(depth: usize) -> Validity {
-    if depth < Value::MAX_DEPTH { Ok(()) } else { invalid("a value nests at most 64 deep") }
+    if depth < Value::MAX_DEPTH { Ok(()) } else { Err("a value nests at most 64 deep") }
 }
 
-fn string_bound(text: &str) -> Result<usize, Refusal> {
+fn string_bound(text: &str) -> Result<usize, Broken> {
     /// The longest escape of one byte: `\u001f`.
     const LONGEST_ESCAPE: usize = 6;
     match memchr::memchr(0, text.as_bytes()) {
         None => Ok(2 + LONGEST_ESCAPE * text.len()),
-        Some(_) => Err(Refusal::InvalidInput(Reason("a string holds no NUL".to_owned()))),
+        Some(_) => Err("a string holds no NUL"),
     }
 }
 
