@@ -65,6 +65,11 @@ impl Schema {
                 // Planning does too, and a plan made for the arguments would be no better:
                 // each statement looks up by a key.
                 ("plan_cache_mode", "force_generic_plan"),
+                // And it is made while there are few rows, and kept when the tables are full of
+                // dead ones: to read them from end to end, or by a bitmap, which tells no index
+                // what is dead, would take longer and longer.
+                ("enable_seqscan", "off"),
+                ("enable_bitmapscan", "off"),
             ])
             // What a caller has to know it is told; and the texts would end in logs.
             .disable_statement_logging();
