@@ -2,10 +2,13 @@
 //! sessions deleted, and nothing left of them.
 //!
 //! What is read and deleted is part of the history, so the checker holds the last state of
-//! every session against all that went before. The rows are held against what was read.
+//! every session against all that went before. The rows are held against what was read. Where
+//! writers run freely, they share these operations, each on a session of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use futures_util::join;
 
 use stagefault_models::audit::{self, Audit, Finding};
 use stagefault_models::contract::MAX_PAGE;
@@ -14,6 +17,7 @@ use stagefault_models::{
     SessionState, Stage, StagedMark, Store, StoreModel,
 };
 
+use super::free::together;
 use super::run::{Run, Stopped};
 use super::source::Source;
 use crate::violation::EpisodeError;
@@ -83,55 +87,84 @@ pub(super) async fn end<B: Backend, S: Store>(
     }
     let named = run.model.sessions().map(|(id, _)| id.clone());
     let ids: Vec<Id> = named.filter(Id::is_valid).collect();
-    let mut aftermath = Aftermath::default();
-    for id in &ids {
-        let seen = read(run, id).await?;
-        aftermath.seen.insert(id.clone(), seen);
-    }
-    aftermath.rows = backend.audit(&ids).await?;
-    let present = aftermath.seen.iter().filter(|(_, seen)| seen.is_some());
-    for (id, _) in present {
-        let _ = answered(run, Operation::DeleteSession { session: id.clone() }).await?;
-    }
-    aftermath.left = backend.audit(&ids).await?;
-    Ok(aftermath)
+    // Nothing is written any more, so both see the same state.
+    let (seen, rows) = join!(read(run, &ids), backend.audit(&ids));
+    let (seen, rows) = (seen?, rows?);
+    let present = seen.iter().filter(|(_, seen)| seen.is_some());
+    let deletions = present.map(|(id, _)| Operation::DeleteSession { session: id.clone() });
+    answered(run, deletions.collect()).await?;
+    let left = backend.audit(&ids).await?;
+    Ok(Aftermath { seen, rows, left, left_behind: Vec::new() })
 }
 
-/// All that can be seen of a session.
-async fn read<S: Store>(run: &mut Run<'_, S, impl Source>, id: &Id) -> Result<Option<Seen>, Cut> {
-    let load = Operation::Load { session: id.clone() };
-    let Ok(Reply::Snapshot(snapshot)) = answered(run, load).await? else { return Ok(None) };
-    let mut messages = Vec::new();
-    while (messages.len() as u64) < snapshot.message_count {
-        let offset = messages.len() as u64;
-        let page = Operation::ReadMessages { session: id.clone(), offset, limit: MAX_PAGE };
-        match answered(run, page).await? {
-            Ok(Reply::Page { messages: page, .. }) if !page.is_empty() => messages.extend(page),
-            // The checker will say what is wrong with that.
-            _ => break,
+/// All that can be seen of the sessions.
+async fn read<S: Store>(
+    run: &mut Run<'_, S, impl Source>,
+    ids: &[Id],
+) -> Result<BTreeMap<Id, Option<Seen>>, Cut> {
+    let loads = ids.iter().map(|id| Operation::Load { session: id.clone() });
+    let loaded = answered(run, loads.collect()).await?;
+    let seen = loaded.into_iter().map(|answer| match answer {
+        Ok(Reply::Snapshot(snapshot)) => {
+            Some(Seen { snapshot: snapshot.into_inner(), messages: Vec::new() })
         }
-    }
-    Ok(Some(Seen { snapshot: snapshot.into_inner(), messages }))
+        _ => None,
+    });
+    let mut seen: BTreeMap<Id, Option<Seen>> = ids.iter().cloned().zip(seen).collect();
+    let present = seen.iter_mut().filter_map(|(id, seen)| Some((id, seen.as_mut()?)));
+    read_messages(run, present.collect()).await?;
+    Ok(seen)
 }
 
-/// Executes an operation that the end of the episode depends on.
+/// Reads these sessions' messages, page by page.
+async fn read_messages<S: Store>(
+    run: &mut Run<'_, S, impl Source>,
+    mut sessions: Vec<(&Id, &mut Seen)>,
+) -> Result<(), Cut> {
+    loop {
+        sessions.retain(|(_, seen)| (seen.messages.len() as u64) < seen.snapshot.message_count);
+        if sessions.is_empty() {
+            return Ok(());
+        }
+        let next_page = |(id, seen): &(&Id, &mut Seen)| {
+            let offset = seen.messages.len() as u64;
+            Operation::ReadMessages { session: (*id).clone(), offset, limit: MAX_PAGE }
+        };
+        let pages = answered(run, sessions.iter().map(next_page).collect()).await?;
+        let mut pages = pages.into_iter();
+        sessions.retain_mut(|(_, seen)| match pages.next() {
+            Some(Ok(Reply::Page { messages, .. })) if !messages.is_empty() => {
+                seen.messages.extend(messages);
+                true
+            }
+            // The checker will say what is wrong with that.
+            _ => false,
+        });
+    }
+}
+
+/// Executes operations that the end of the episode depends on, and of which none depends on
+/// another.
 async fn answered<S: Store>(
     run: &mut Run<'_, S, impl Source>,
-    operation: Operation,
-) -> Result<Result<Reply, Refusal>, Cut> {
-    let kind = operation.kind();
-    let index = run.history.operations.len();
-    match run.alone(0, operation).await? {
+    operations: Vec<Operation>,
+) -> Result<Vec<Result<Reply, Refusal>>, Cut> {
+    let first = run.history.operations.len();
+    let completions = together(run, operations).await?;
+    let tormented = run.was_tormented();
+    let answers = (first..).zip(completions).map(|(index, completion)| match completion {
         Completion::Done(reply) => Ok(Ok(reply)),
         Completion::Refused(refusal) => Ok(Err(refusal)),
         // Where something was broken on purpose, nobody else is to blame.
-        Completion::NotApplied(failure) | Completion::Unknown(failure) if run.was_tormented() => {
+        Completion::NotApplied(failure) | Completion::Unknown(failure) if tormented => {
             Err(Cut::Stopped(index, Stopped::Failed(failure)))
         }
         Completion::NotApplied(failure) | Completion::Unknown(failure) => {
-            Err(EpisodeError::Failed { operation: kind, failure }.into())
+            let operation = run.history.operations[index].operation.kind();
+            Err(EpisodeError::Failed { operation, failure }.into())
         }
-    }
+    });
+    answers.collect()
 }
 
 impl Aftermath {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use stagefault_models::Store;
+use stagefault_models::{Completion, Operation, Store};
 
 use super::run::{Ended, Execution, Run, Stopped};
 use super::source::Source;
@@ -31,6 +31,35 @@ pub(super) async fn run<S: Store>(
             None => return Ok(()),
         }
     }
+}
+
+/// Executes operations of which none depends on another, while nothing else is open: at once,
+/// each by a writer who is free, where writers run freely, and else one after the other. The
+/// completions are in the order of the operations.
+pub(super) async fn together<S: Store>(
+    run: &mut Run<'_, S, impl Source>,
+    operations: Vec<Operation>,
+) -> Result<Vec<Completion>, (usize, Stopped)> {
+    let first = run.history.operations.len();
+    let at_once = if run.free { run.stores.len() } else { 1 };
+    let mut open = FuturesUnordered::new();
+    let mut operations = operations.into_iter().fuse();
+    loop {
+        while open.len() < at_once {
+            let Some(operation) = operations.next() else { break };
+            let index = run.history.operations.len();
+            let free = run.stores.iter().position(Option::is_some).unwrap_or(0);
+            let execution = run.call_by(free as u32, operation).ok_or((index, Stopped::Hung))?;
+            open.push(limited(index, execution, run.deadline));
+        }
+        match open.next().await {
+            Some(ended) => run.back(ended)?,
+            None => break,
+        }
+    }
+    let returned = run.history.operations[first..].iter().map(|recorded| &recorded.returned);
+    let completions = returned.flatten().map(|returned| returned.completion.clone());
+    Ok(completions.collect())
 }
 
 /// The store keeps the deadline itself; this only finds out when it does not.

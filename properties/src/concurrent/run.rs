@@ -61,7 +61,9 @@ pub(super) struct Run<'a, S, Q> {
     pub receipts: Vec<Option<Receipt>>,
     /// The turns that were taken, if turns are what the interleaving is made of.
     pub turns: Vec<u32>,
-    /// When each open operation was called, by its writer, if anybody wants to know.
+    /// Whether writers run freely.
+    pub free: bool,
+    /// When each open operation was called, by its writer, where they do.
     since: Option<Vec<Option<Instant>>>,
     clock: u64,
     /// How long an operation may take.
@@ -81,7 +83,7 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         stores: Vec<InjectingStore<S>>,
         source: &'a mut Q,
         tallies: &'a mut Tallies,
-        timed: bool,
+        free: bool,
         deadline: Duration,
     ) -> Self {
         Run {
@@ -92,7 +94,8 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
             faults: Vec::new(),
             receipts: Vec::new(),
             turns: Vec::new(),
-            since: timed.then(|| vec![None; stores.len()]),
+            free,
+            since: free.then(|| vec![None; stores.len()]),
             clock: 0,
             deadline,
             stores: stores.into_iter().map(Some).collect(),
@@ -177,6 +180,12 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         self.history.operations.push(Recorded { writer, operation, called, returned: None });
     }
 
+    /// Calls an operation of the lane's own by a writer who is free.
+    pub(super) fn call_by(&mut self, writer: u32, operation: Operation) -> Option<Execution<S>> {
+        self.waiting = Some(Entry::new(writer, operation));
+        self.call(None)
+    }
+
     /// Executes an operation while nothing else is open, and records it.
     pub(super) async fn alone(
         &mut self,
@@ -184,8 +193,9 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         operation: Operation,
     ) -> Result<Completion, (usize, Stopped)> {
         let index = self.history.operations.len();
-        self.waiting = Some(Entry::new(writer, operation));
-        let Some(execution) = self.call(None) else { return Err((index, Stopped::Hung)) };
+        let Some(execution) = self.call_by(writer, operation) else {
+            return Err((index, Stopped::Hung));
+        };
         let ended = super::free::limited(index, execution, self.deadline).await;
         self.back(ended)?;
         let returned = self.history.operations[index].returned.as_ref();
