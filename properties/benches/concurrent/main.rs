@@ -5,6 +5,7 @@
 //! arguments for some of them.
 
 mod raw;
+mod traces;
 #[path = "../tracing/mod.rs"]
 mod tracing;
 #[path = "../unplanted.rs"]
@@ -32,7 +33,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// How long each store is driven.
 const TIME: Duration = Duration::from_secs(10);
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
     unplanted::check();
     let named: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
     let wanted = |store: &str| named.is_empty() || named.iter().any(|name| name == store);
@@ -54,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Eight writers, who are free where there is more than one thread behind them.
-fn plan(store: &str) -> Result<Plan, Box<dyn Error>> {
+fn plan(store: &str) -> Outcome<Plan> {
     let profile = Profile::from_name("contended").ok_or("no such profile")?;
     Ok(Plan { profile, writers: 8, by_turns: store == "memory", swarm: true })
 }
@@ -63,7 +66,7 @@ fn runtime() -> std::io::Result<Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Error>> {
+fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Outcome<()> {
     let plan = plan(store)?;
     runtime()?.block_on(async {
         let mut lane = Lane::new(namespaces, plan);
@@ -91,7 +94,7 @@ fn measure<N: Namespaces>(store: &str, namespaces: &N) -> Result<(), Box<dyn Err
 }
 
 /// Judges an episode, which must hold.
-fn judged(episode: &Episode) -> Result<(), Box<dyn Error>> {
+fn judged(episode: &Episode) -> Outcome<()> {
     match judge(episode, within(Duration::from_secs(60), 1 << 30)) {
         Judgement::Holds { .. } => Ok(()),
         judgement => Err(format!("{judgement:?}").into()),

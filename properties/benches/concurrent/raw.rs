@@ -1,169 +1,114 @@
 //! The lane on PostgreSQL beside a raw client: eight connections that send the very same
 //! statements, with nothing generated, recorded, audited or judged.
 //!
-//! The lane runs some episodes once with every handle tracing, which tells what each writer
-//! sent. The raw client sends it again on another schema, each writer's statements in their
-//! order on a connection of its own, and all connections at once. As in the lane, one episode
-//! begins when the other is over, and ends with the reads and deletions of the first writer.
+//! The lane runs the episodes once with every handle tracing, which tells what each operation
+//! sent. The raw client sends it again on another schema: the operations in the order in which
+//! they began, each on the next connection that is free, which is how the lane calls them. As
+//! in the lane, one episode begins when the other is over; so do the reads and the deletions
+//! at its end. Every turn has episodes of its own, for no lane names a session again.
 //!
-//! A write is guarded by the revision that its session had in the lane, and sent in another
-//! order hardly any would meet it, and write. So of a write that was carried out in the lane
-//! the guard is sent with a condition that holds; one that was in vain is sent as it was. How
-//! many of the former do write, and how many statements fail, is counted.
+//! A write is guarded by the revision that its session had in the lane, and where operations
+//! overlap otherwise hardly any would meet it, and write. So of a write that was carried out in
+//! the lane the guard is sent with a condition that holds; one that was in vain is sent as it
+//! was. How many of the former do write, and how many statements fail, is counted.
 
-use std::error::Error;
-use std::sync::Mutex;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
+use sqlx::ConnectOptions;
 use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, ConnectOptions, SqlSafeStr};
-use stagefault_models::{Backend, BackendError, Namespaces};
-use stagefault_properties::concurrent::{Episode, Lane, Plan};
-use stagefault_stores::postgres::{PostgresBackend, PostgresNamespaces, Traced};
+use stagefault_models::{Backend, Namespaces};
+use stagefault_properties::concurrent::{Lane, Plan};
+use stagefault_stores::postgres::{PostgresBackend, PostgresNamespaces};
 
-use crate::judged;
-use crate::tracing::Tracing;
+use crate::traces::{Sent, Trace, episode, traced};
 use crate::tracing::sending::send;
+use crate::{Outcome, judged};
 
 /// How many episodes each side does in a turn.
 const EPISODES: u64 = 40;
 /// How many turns each side has.
 const TURNS: usize = 9;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
-
 /// Measures both, turn by turn, and prints how they compare.
 pub async fn compare(namespaces: &PostgresNamespaces, plan: Plan) -> Outcome<()> {
-    let traces = traced(namespaces.fresh().await?, plan).await?;
+    let mut turns =
+        traced(namespaces.fresh().await?, plan, TURNS as u64 + 1, EPISODES).await?.into_iter();
     let backend = namespaces.fresh().await?;
     let mut raw = Raw::on(&backend, plan.writers).await?;
     let mut lane = Lane::new(namespaces, plan);
 
     // Their first turns do not count: they make connections and have statements prepared.
-    run(&mut lane).await?;
-    raw.send(&traces).await?;
-    let (mut counts, mut turns) = (Counts::default(), Vec::new());
-    for _ in 0..TURNS {
+    if let Some(turn) = turns.next() {
+        run(&mut lane, &turn).await?;
+        raw.send(&turn).await?;
+    }
+    let mut measured = Vec::new();
+    for turn in turns {
         let began = Instant::now();
-        run(&mut lane).await?;
+        run(&mut lane, &turn).await?;
         let ran = began.elapsed();
-        counts = raw.send(&traces).await?;
-        turns.push((ran, began.elapsed() - ran));
+        let counts = raw.send(&turn).await?;
+        let sent = began.elapsed() - ran;
+        let operations = turn.iter().map(|trace| trace.operations).sum();
+        measured.push(Measured { ran, sent, operations, counts });
     }
     lane.renew().await?;
     drop(raw);
     backend.remove().await?;
-    print(&traces, turns, counts);
+    print(measured);
     Ok(())
 }
 
-fn print(traces: &[Trace], mut turns: Vec<(Duration, Duration)>, counts: Counts) {
-    let times = |(ran, sent): &(Duration, Duration)| sent.as_secs_f64() / ran.as_secs_f64();
-    turns.sort_by(|one, other| times(one).total_cmp(&times(other)));
+/// What a turn of both was.
+struct Measured {
+    /// How long the lane took.
+    ran: Duration,
+    /// How long the raw client took.
+    sent: Duration,
+    /// How many operations the lane had when it was traced.
+    operations: usize,
+    counts: Counts,
+}
+
+impl Measured {
+    /// How many times as many operations the lane did.
+    fn times(&self) -> f64 {
+        self.sent.as_secs_f64() / self.ran.as_secs_f64()
+    }
+}
+
+fn print(mut turns: Vec<Measured>) {
+    turns.sort_by(|one, other| one.times().total_cmp(&other.times()));
     let (least, middle, most) = (&turns[0], &turns[TURNS / 2], &turns[TURNS - 1]);
-    let operations: usize = traces.iter().map(|trace| trace.operations).sum();
-    let rate = |took: Duration| operations as f64 / took.as_secs_f64();
+    let rate = |took: Duration| middle.operations as f64 / took.as_secs_f64();
     println!(
         "postgres  {:>8.0} operations a second by the lane, {:.0} by a raw client: {:.2} times \
          as many ({:.2} to {:.2} in {TURNS} turns)",
-        rate(middle.0),
-        rate(middle.1),
-        times(middle),
-        times(least),
-        times(most),
+        rate(middle.ran),
+        rate(middle.sent),
+        middle.times(),
+        least.times(),
+        most.times(),
     );
-    let Counts { statements, guarded, written, failed } = counts;
+    let mut sum = Counts::default();
+    turns.iter().for_each(|turn| sum.add(turn.counts));
+    let Counts { statements, guarded, written, failed } = sum;
+    let operations: usize = turns.iter().map(|turn| turn.operations).sum();
     println!(
         "          {:.2} statements an operation; raw, {written} of {guarded} guarded writes \
-         wrote, and {failed} statements failed",
+         wrote, and {failed} of {statements} statements failed",
         statements as f64 / operations as f64,
     );
 }
 
-/// Runs the episodes, and judges them.
-async fn run<N: Namespaces>(lane: &mut Lane<'_, N>) -> Outcome<()> {
-    for number in 0..EPISODES {
-        judged(&episode(lane, number).await?)?;
+/// Runs these episodes, and judges them.
+async fn run<N: Namespaces>(lane: &mut Lane<'_, N>, turn: &[Trace]) -> Outcome<()> {
+    for trace in turn {
+        judged(&episode(lane, trace.number).await?)?;
     }
     Ok(())
-}
-
-async fn episode<N: Namespaces>(lane: &mut Lane<'_, N>, number: u64) -> Outcome<Episode> {
-    Ok(lane.run(number, SmallRng::seed_from_u64(number).next_u64()).await?)
-}
-
-/// What an episode sent.
-struct Trace {
-    /// What each writer sent.
-    writers: Vec<Vec<Sent>>,
-    /// What the first one sent when all was over.
-    end: Vec<Sent>,
-    /// How many operations that was.
-    operations: usize,
-}
-
-/// A statement to be sent raw.
-struct Sent {
-    traced: Traced,
-    /// Whether it is a guarded write that was carried out.
-    writes: bool,
-}
-
-/// Runs the episodes with every handle tracing.
-async fn traced(backend: PostgresBackend, plan: Plan) -> Outcome<Vec<Trace>> {
-    let tracing = Tracing::of(backend);
-    let log = tracing.log.clone();
-    let namespaces = Only(Mutex::new(Some(tracing)));
-    let mut lane = Lane::new(&namespaces, plan);
-    let mut traces = Vec::new();
-    for number in 0..EPISODES {
-        let episode = episode(&mut lane, number).await?;
-        let mut executed = log.take();
-        let operations = episode.history.operations.len();
-        let at_the_end = operations - episode.schedule.operations.len();
-        let end = executed.split_off(executed.len() - at_the_end);
-        let mut writers: Vec<Vec<Sent>> = (0..plan.writers).map(|_| Vec::new()).collect();
-        for executed in executed {
-            writers[executed.connection].extend(to_send(executed.statements));
-        }
-        let end = end.into_iter().flat_map(|executed| to_send(executed.statements)).collect();
-        traces.push(Trace { writers, end, operations });
-    }
-    lane.renew().await?;
-    Ok(traces)
-}
-
-/// The statements of an operation. Of its guarded writes the last one was carried out: after
-/// another it would have gone round again.
-fn to_send(statements: Vec<Traced>) -> impl Iterator<Item = Sent> {
-    let guarded = |traced: &Traced| traced.sql.as_str().contains(" AND revision = $");
-    let last = statements.iter().rposition(guarded);
-    statements.into_iter().enumerate().map(move |(index, traced)| match last == Some(index) {
-        true => Sent { traced: unguarded(traced), writes: true },
-        false => Sent { traced, writes: false },
-    })
-}
-
-/// The write, with a guard that holds. The parameter stays, and so do the arguments.
-fn unguarded(Traced { sql, arguments }: Traced) -> Traced {
-    let sql = sql.as_str().replace(" AND revision = $", " AND revision <> -$");
-    Traced { sql: AssertSqlSafe(sql).into_sql_str(), arguments }
-}
-
-/// One namespace, for a lane that needs no more.
-struct Only<B>(Mutex<Option<B>>);
-
-impl<B: Backend> Namespaces for Only<B> {
-    type Backend = B;
-
-    async fn fresh(&self) -> Result<B, BackendError> {
-        let taken = self.0.lock().ok().and_then(|mut only| only.take());
-        let (location, reason) = ("the only namespace".to_owned(), "it was taken".to_owned());
-        taken.ok_or(BackendError::Unreachable { location, reason })
-    }
 }
 
 /// Connections without a lane.
@@ -178,18 +123,33 @@ impl Raw {
         Ok(Raw(connections))
     }
 
-    /// Sends the episodes.
-    async fn send(&mut self, traces: &[Trace]) -> Outcome<Counts> {
+    /// Sends these episodes.
+    async fn send(&mut self, turn: &[Trace]) -> Outcome<Counts> {
         let mut sum = Counts::default();
-        for trace in traces {
-            let at_once = self.0.iter_mut().zip(&trace.writers);
-            for counts in join_all(at_once.map(|(one, sent)| send_all(one, sent))).await {
+        for operations in turn.iter().flat_map(|trace| &trace.parts) {
+            let next = Cell::new(0);
+            let connections = self.0.iter_mut();
+            for counts in
+                join_all(connections.map(|one| take_and_send(one, operations, &next))).await
+            {
                 sum.add(counts?);
             }
-            sum.add(send_all(&mut self.0[0], &trace.end).await?);
         }
         Ok(sum)
     }
+}
+
+/// Sends what an operation sent, and then takes the next one that nobody has taken.
+async fn take_and_send(
+    connection: &mut PgConnection,
+    operations: &[Vec<Sent>],
+    next: &Cell<usize>,
+) -> Result<Counts, sqlx::Error> {
+    let mut counts = Counts::default();
+    while let Some(sent) = operations.get(next.replace(next.get() + 1)) {
+        counts.add(send_all(connection, sent).await?);
+    }
+    Ok(counts)
 }
 
 /// Sends one statement after the other, and counts what comes of them. The server may refuse

@@ -47,7 +47,7 @@ impl Traces for postgres::PostgresStore {
     }
 }
 
-/// What the handles of one backend sent, by operation, in the order in which these ended.
+/// What the handles of one backend sent, by operation, in the order in which these began.
 pub struct Log<T>(Arc<Mutex<Sent<T>>>);
 
 struct Sent<T> {
@@ -58,14 +58,26 @@ struct Sent<T> {
 /// What an operation sent.
 pub struct Executed<T> {
     /// The number of its connection.
+    #[allow(dead_code, reason = "the concurrent lane's operations go to whoever is free")]
     pub connection: usize,
     pub statements: Vec<T>,
 }
 
 impl<T> Log<T> {
-    /// Takes what was sent since the last call.
+    /// Takes what was sent since the last call; no operation is open.
     pub fn take(&self) -> Vec<Executed<T>> {
         std::mem::take(&mut self.0.lock().expect("one thread").operations)
+    }
+
+    /// Keeps the place of an operation that begins.
+    fn begin(&self, connection: usize) -> usize {
+        let operations = &mut self.0.lock().expect("one thread").operations;
+        operations.push(Executed { connection, statements: Vec::new() });
+        operations.len() - 1
+    }
+
+    fn end(&self, place: usize, statements: Vec<T>) {
+        self.0.lock().expect("one thread").operations[place].statements = statements;
     }
 }
 
@@ -123,10 +135,10 @@ impl<B: Backend<Store: Traces>> Backend for Tracing<B> {
 
 impl<S: Traces> Store for TracingStore<S> {
     async fn execute(&mut self, operation: &Operation, scope: &Scope<'_>) -> Completion {
+        let place = self.log.begin(self.connection);
         self.inner.record();
         let completion = self.inner.execute(operation, scope).await;
-        let executed = Executed { connection: self.connection, statements: self.inner.take() };
-        self.log.0.lock().expect("one thread").operations.push(executed);
+        self.log.end(place, self.inner.take());
         completion
     }
 }
