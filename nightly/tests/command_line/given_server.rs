@@ -162,7 +162,7 @@ fn a_database_that_is_stagefaults_already_is_used_and_stays() {
 fn what_must_not_be_used_is_refused_in_a_line_and_stays_as_it_is() {
     let server = Server::start();
     server.sql("postgres", "CREATE DATABASE later");
-    server.sql("postgres", "COMMENT ON DATABASE later IS 'stagefault.postgres/2'");
+    server.sql("postgres", "COMMENT ON DATABASE later IS 'stagefault.postgres/3'");
     server.sql("postgres", "CREATE DATABASE theirs");
     server.sql("postgres", "COMMENT ON DATABASE theirs IS 'of the night shift'");
     server.sql("postgres", "CREATE ROLE guest LOGIN PASSWORD 'guest'");
@@ -171,7 +171,7 @@ fn what_must_not_be_used_is_refused_in_a_line_and_stays_as_it_is() {
     let cases: &[(String, &[&str])] = &[
         (url("app"), &["/app", "not made by stagefault", "no comment", "does not exist yet"]),
         (url("postgres"), &["/postgres", "not made by stagefault", "does not exist yet"]),
-        (url("later"), &["/later", "stagefault.postgres/2", "stagefault.postgres/1"]),
+        (url("later"), &["/later", "stagefault.postgres/3", "stagefault.postgres/2"]),
         (url("theirs"), &["/theirs", "of the night shift", "does not exist yet"]),
         (url("No-Name"), &["No-Name", "small letters, digits and underscores"]),
         (server.url("guest:guest", ""), &["making a database", "permission denied", "--url"]),

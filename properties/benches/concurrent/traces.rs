@@ -86,9 +86,10 @@ fn guarded(traced: &Traced) -> bool {
     traced.sql.as_str().contains(" AND revision = $")
 }
 
-/// The write, with a guard that holds. The parameter stays, and so do the arguments.
+/// The write, with a guard that holds. The parameters stay, and so do the arguments.
 fn unguarded(Traced { sql, arguments }: Traced) -> Traced {
-    let sql = sql.as_str().replace(" AND revision = $", " AND revision <> -$");
+    let sql = sql.as_str().replace("revision = $", "revision >= 0 * $");
+    let sql = sql.replace("stagings = $", "stagings >= 0 * $");
     Traced { sql: AssertSqlSafe(sql).into_sql_str(), arguments }
 }
 

@@ -1,11 +1,11 @@
 //! Operations that read, compute, and write under a guard on what they read.
 //!
-//! The guard is the session's revision: whoever changes anything that such an operation
-//! reads gives the session another one. A write whose guard fails has had no effect, and
-//! the operation goes round again. It is only lost to another writer's success, so somebody
-//! always gets on; and the second time the operation takes the session's row first and reads
-//! what it holds, so that everybody does. (To try once more without would not be worth it: it
-//! may have waited for the other's commit by then, and would wait for another one's.)
+//! The guard is the session's revision and, for what reads the staging, its count of stages:
+//! whoever changes anything that such an operation reads moves one of them. A write whose
+//! guard fails has had no effect, and the operation goes round again. It is only lost to
+//! another writer's success, so somebody always gets on; and the third time the operation
+//! takes the session's row first and reads what it holds, so that everybody does. The second
+//! time it does not: mostly it has lost to a promote, and reads that it comes too late.
 
 use sqlx::postgres::PgRow;
 use stagefault_models::{Failure, Id, Reply};
@@ -30,10 +30,12 @@ pub(super) async fn guarded(
     read: impl Fn() -> Query,
     decide: impl Fn(&[PgRow]) -> Result<Decision, Stop>,
 ) -> Result<Reply, Stop> {
-    let mut lost = false;
+    let mut lost = 0;
     loop {
-        let mut round =
-            if lost { Round::locked(run, session).await? } else { Round::Unlocked(run) };
+        let mut round = match lost {
+            0 | 1 => Round::Unlocked(run),
+            _ => Round::locked(run, session).await?,
+        };
         let rows = round.read(read()).await?;
         match decide(&rows) {
             Ok(Decision { write: Some(write), reply }) => {
@@ -50,7 +52,7 @@ pub(super) async fn guarded(
                 return Err(stop);
             }
         }
-        lost = true;
+        lost += 1;
     }
 }
 

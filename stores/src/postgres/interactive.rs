@@ -17,7 +17,7 @@ const UPDATE_SESSION: &str = "
     UPDATE sessions SET revision = revision + 1, version = version + 1,
                         status = coalesce($3, status), last_step = $4,
                         state = coalesce($5, state)
-    WHERE session = $1 AND revision = $2";
+    WHERE session = $1 AND revision = $2 AND stagings = $6";
 
 const CLEAR_STAGING: &str = "DELETE FROM staged WHERE session = $1 AND step = $2";
 
@@ -115,7 +115,8 @@ fn writes(request: &Promote, plan: &Plan<'_>) -> Vec<Query> {
         .bind(plan.revision)
         .bind(request.status.map(|status| status.as_str()))
         .bind(step)
-        .bind(&plan.state);
+        .bind(&plan.state)
+        .bind(plan.stagings);
     let clear = sqlx::query(CLEAR_STAGING).bind(session).bind(step);
     let (ids, bodies): (Vec<&str>, Vec<&str>) =
         plan.new.iter().map(|(id, body)| (*id, body.as_str())).unzip();

@@ -12,8 +12,10 @@
 //! - What depends on several rows reads them, computes, and writes under a guard on the
 //!   session's `revision`, in one statement that is its own transaction (`guarded.rs`). Every
 //!   write that changes what such an operation reads (version, status, state, last step,
-//!   staging, messages) gives the session another revision. The expiry, the interrupt, the
-//!   calls and the runs are not among that, and so do not send anybody round again.
+//!   staging, messages) gives the session another revision; only a stage counts up its
+//!   `stagings` instead, and names its step, so that it sends nobody round again who has not
+//!   read what it changed. The expiry, the interrupt, the calls and the runs are not among
+//!   that, and move neither.
 //! - A sweep locks its sessions `FOR UPDATE` in the order of their ids, in a statement of its
 //!   own, and then writes, all in one transaction (`sweep.rs`).
 //!
@@ -32,7 +34,7 @@
 //! - A single statement that writes reaches `BeforeCommit` before it, also when it then finds
 //!   nothing to change. It is its own transaction, so there is no `Begin`; and after it the
 //!   operation is committed and its writer not told, which is what `Reply` is.
-//! - A transaction, that is a sweep that found something or a guarded write after one in
+//! - A transaction, that is a sweep that found something or a guarded write after two in
 //!   vain, reaches `Begin`, `Statement(k)` after each of its statements, and `BeforeCommit`.
 //! - A guarded write or a sweep that is refused, or finds nothing to do, has only read, and
 //!   skips `BeforeCommit`.

@@ -16,14 +16,14 @@ use crate::merge::merge;
 /// The session's row, what is staged under the step, and the messages of the request that
 /// are there, each looked up by itself, all with their kind: one statement, and so one moment.
 const READ: &str = "
-    SELECT 0, version, last_step, state, revision,
+    SELECT 0, version, last_step, state, revision, stagings,
            coalesce((SELECT position + 1 FROM messages WHERE session = $1
                      ORDER BY position DESC LIMIT 1), 0)
     FROM sessions WHERE session = $1
     UNION ALL
-    SELECT 1, at, call, changes, NULL, NULL FROM staged WHERE session = $1 AND step = $2
+    SELECT 1, at, call, changes, NULL, NULL, NULL FROM staged WHERE session = $1 AND step = $2
     UNION ALL
-    SELECT 2, NULL, found.id, found.body, NULL, NULL
+    SELECT 2, NULL, found.id, found.body, NULL, NULL, NULL
     FROM unnest($3::text[]) AS wanted (id) CROSS JOIN LATERAL
          (SELECT id, body FROM messages WHERE session = $1 AND id = wanted.id LIMIT 1) AS found";
 
@@ -33,23 +33,35 @@ mod column {
     pub(super) const NAME: usize = 2;
     pub(super) const TEXT: usize = 3;
     pub(super) const REVISION: usize = 4;
-    pub(super) const COUNT: usize = 5;
+    pub(super) const STAGINGS: usize = 5;
+    pub(super) const COUNT: usize = 6;
 }
 
-/// The guard of a promote; `head` is the session's row, if it held. All parts of the
-/// statement see the database as of its beginning, and where the guard holds, that is as it
-/// was read: whoever had changed it since would have changed the revision.
+/// The guard of a promote; `head` is the session's row, if it held.
+///
+/// It holds if nothing was written since that the promote has read. One stage may have been,
+/// if it was of another step: one at most, for the row knows no step but the latest's.
+///
+/// The guard is judged by the row that is locked, and all other parts of the statement see
+/// the database as of its beginning. Where the guard holds, these are the same to a promote:
+/// it touches the session's row, the step's staging and the messages, and whoever had changed
+/// any of that since the read would have moved the row first, and held it until the commit.
 const GUARD: &str = "
     WITH head AS (
         UPDATE sessions SET revision = revision + 1, version = version + 1,
                             status = coalesce($6, status), last_step = $7,
                             state = coalesce($8, state)
-        WHERE session = $1 AND revision = $2 RETURNING session
+        WHERE session = $1 AND revision = $2
+          AND (stagings = $9 OR (stagings = $9 + 1 AND staged_step <> $7)) RETURNING session
     )";
 
+/// The condition of [`GUARD`] as a whole.
+const GUARDED: &str = "AND revision = $2
+          AND (stagings = $9 OR (stagings = $9 + 1 AND staged_step <> $7))";
+
 const GUARD_FLAWS: [Planting; 2] = [
-    (Flaw::PromoteGuardedByVersion, "AND revision = $2", "AND version = $2"),
-    (Flaw::PromoteChecksFirst, "AND revision = $2", "AND $2::bigint IS NOT NULL"),
+    (Flaw::PromoteGuardedByVersion, GUARDED, "AND version = $2 AND $9::bigint IS NOT NULL"),
+    (Flaw::PromoteChecksFirst, GUARDED, "AND $2::bigint IS NOT NULL AND $9::bigint IS NOT NULL"),
 ];
 
 const CLEARED: &str = ", cleared AS (
@@ -99,6 +111,8 @@ async fn write_changes(run: &mut Run<'_>, request: &Promote) -> Result<(), Stop>
 pub(super) struct Plan<'m> {
     /// The revision that was read, by which the write is guarded.
     pub(super) revision: i64,
+    /// The count of stages that was read: the write's guard, too.
+    pub(super) stagings: i64,
     /// The version that the session moves to.
     pub(super) version: Version,
     /// The new state; `None`: as it was.
@@ -130,6 +144,7 @@ impl<'m> Plan<'m> {
             } else {
                 integer(head, column::REVISION)?
             },
+            stagings: integer(head, column::STAGINGS)?,
             version: current + 1,
             state: merged(head, &request.changes, &staged)?,
             applied: staged.len() as u64,
@@ -159,6 +174,7 @@ impl<'m> Plan<'m> {
             .bind(request.status.map(|status| status.as_str()))
             .bind(request.step.as_str())
             .bind(self.state)
+            .bind(self.stagings)
     }
 }
 

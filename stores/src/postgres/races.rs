@@ -23,7 +23,8 @@ type Answer = Result<Reply, Stop>;
 /// As the store stages, but for the guard.
 const STAGE: &str = "
     WITH head AS (
-        UPDATE sessions SET revision = revision + 1 WHERE session = $1 RETURNING session
+        UPDATE sessions SET stagings = stagings + 1, staged_step = $2 WHERE session = $1
+        RETURNING session
     )
     INSERT INTO staged (session, step, call, at, changes)
     SELECT session, $2, $3, $4, $5 FROM head

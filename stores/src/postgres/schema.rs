@@ -16,7 +16,7 @@ use super::link::{Link, SendError, timeouts};
 use super::options::PostgresOptions;
 
 /// The comment of a schema or database of ours, with its version.
-pub(super) const MARK: &str = "stagefault.postgres/1";
+pub(super) const MARK: &str = "stagefault.postgres/2";
 
 const TABLES: &str = include_str!("schema.sql");
 

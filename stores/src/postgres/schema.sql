@@ -1,4 +1,4 @@
--- Version 1. Each table leads with the session, so all that hangs on a session is one range
+-- Version 2. Each table leads with the session, so all that hangs on a session is one range
 -- of each, and goes with its row in `sessions`. Ids compare as bytes (COLLATE "C"). Values,
 -- states and changes are JSON text, which PostgreSQL never parses.
 
@@ -7,14 +7,18 @@
 CREATE SEQUENCE births AS bigint INCREMENT BY 4294967296 MINVALUE 0;
 
 CREATE TABLE sessions (
-    session    text    COLLATE "C" PRIMARY KEY,
-    revision   bigint  NOT NULL DEFAULT nextval('births'),
-    version    bigint  NOT NULL,
-    expires_at bigint,
-    interrupt  boolean NOT NULL,
-    status     text    NOT NULL,
-    last_step  text    COLLATE "C",
-    state      text    NOT NULL
+    session     text    COLLATE "C" PRIMARY KEY,
+    -- Moved by every write of what guarded operations read, but for stages.
+    revision    bigint  NOT NULL DEFAULT nextval('births'),
+    -- How many stages there were, and the latest one's step.
+    stagings    bigint  NOT NULL DEFAULT 0,
+    staged_step text    COLLATE "C",
+    version     bigint  NOT NULL,
+    expires_at  bigint,
+    interrupt   boolean NOT NULL,
+    status      text    NOT NULL,
+    last_step   text    COLLATE "C",
+    state       text    NOT NULL
     -- Every write of a session leaves a dead row; with room on the page, the next write
     -- takes its place, and no index is touched.
 ) WITH (fillfactor = 50);

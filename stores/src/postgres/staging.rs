@@ -14,7 +14,7 @@ use crate::flaws::Flaw;
 /// also when that came while it waited for the lock.
 const STAGE: &str = "
     WITH head AS (
-        UPDATE sessions SET revision = revision + 1
+        UPDATE sessions SET stagings = stagings + 1, staged_step = $2
         WHERE session = $1 AND last_step IS DISTINCT FROM $2 RETURNING session
     )
     INSERT INTO staged (session, step, call, at, changes)
@@ -29,14 +29,14 @@ const STAGE_FLAWS: [Planting; 2] = [
 pub(super) const LAST_STEP: &str = "SELECT last_step FROM sessions WHERE session = $1";
 
 const COUNT: &str = "
-    SELECT revision, (SELECT count(*) FROM staged WHERE session = $1 AND step = $2)
+    SELECT revision, stagings, (SELECT count(*) FROM staged WHERE session = $1 AND step = $2)
     FROM sessions WHERE session = $1";
 
 /// Guarded, for it deletes what it sees, and would miss what was staged while it waited.
 const DISCARD: &str = "
     WITH head AS (
-        UPDATE sessions SET revision = revision + 1 WHERE session = $1 AND revision = $3
-        RETURNING session
+        UPDATE sessions SET revision = revision + 1
+        WHERE session = $1 AND revision = $3 AND stagings = $4 RETURNING session
     )
     DELETE FROM staged USING head WHERE staged.session = head.session AND staged.step = $2";
 
@@ -66,9 +66,12 @@ pub(super) async fn discard(run: &mut Run<'_>, session: &Id, step: &Id) -> Resul
     let read = || sqlx::query(COUNT).bind(session.as_str()).bind(step.as_str());
     let decide = |rows: &[PgRow]| {
         let row = only(rows).ok_or(Refusal::SessionNotFound)?;
-        let (revision, calls) = (integer(row, 0)?, unsigned(row, 1)?);
-        let discard =
-            || sqlx::query(DISCARD).bind(session.as_str()).bind(step.as_str()).bind(revision);
+        let (revision, stagings) = (integer(row, 0)?, integer(row, 1)?);
+        let calls = unsigned(row, 2)?;
+        let discard = || {
+            let discard = sqlx::query(DISCARD).bind(session.as_str()).bind(step.as_str());
+            discard.bind(revision).bind(stagings)
+        };
         Ok(Decision { write: (calls > 0).then(discard), reply: Reply::Discarded { calls } })
     };
     guarded(run, session, read, decide).await

@@ -14,7 +14,11 @@ tests![
     a_stage_is_applied_or_refused_and_never_lost,
     staging_of_another_step_survives_a_promote,
     what_is_staged_while_a_promote_computes_is_applied,
-    a_promote_overtaken_once_takes_the_session_first,
+    a_promote_overtaken_twice_takes_the_session_first,
+    a_promote_is_not_disturbed_by_a_stage_of_another_step,
+    a_promote_goes_round_for_a_stage_of_its_step_among_others,
+    a_promote_that_waited_for_a_stage_leaves_nothing_of_its_step_behind,
+    an_append_is_not_disturbed_by_a_stage,
     a_promote_does_not_carry_over_what_a_deleted_session_held,
     a_discard_counts_what_it_drops,
     a_status_set_while_a_promote_computes_makes_it_stale,
@@ -91,45 +95,151 @@ async fn what_is_staged_while_a_promote_computes_is_applied(server: Server) {
     remove(&server, backend).await;
 }
 
-/// Stages one more call after the first statement, and notes all points.
+/// Has another writer do something each time that an operation has read, and notes all points.
 struct Overtaking {
     other: tokio::sync::Mutex<PostgresStore>,
+    operations: Mutex<std::vec::IntoIter<Operation>>,
     points: Mutex<Vec<Point>>,
 }
 
 impl Hook for Overtaking {
     fn reached(&self, point: Point) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
-            if point == Point::Statement(1) {
-                let mut other = self.other.lock().await;
-                done(&mut *other, stage("s", "t", "c", vec![])).await;
-            }
             self.points.lock().expect("nobody panicked").push(point);
+            let next = || self.operations.lock().expect("nobody panicked").next();
+            if matches!(point, Point::Statement(_))
+                && let Some(operation) = next()
+            {
+                done(&mut *self.other.lock().await, operation).await;
+            }
         })
     }
 }
 
-async fn a_promote_overtaken_once_takes_the_session_first(server: Server) {
-    let (backend, mut one, two) = with_session(&server).await;
-    let hook = Overtaking { other: two.into(), points: Mutex::default() };
+/// Executes an operation, and after each of its reads the next of the other writer's. Answers
+/// what became of it, and the points between `Acquire` and `Reply`.
+async fn overtaken(
+    store: &mut PostgresStore,
+    operation: &Operation,
+    by: PostgresStore,
+    operations: Vec<Operation>,
+) -> (Completion, Vec<Point>) {
+    let operations = Mutex::new(operations.into_iter());
+    let hook = Overtaking { other: by.into(), operations, points: Mutex::default() };
     let scope = Scope { hook: Some(&hook), ..Scope::default() };
-    let messages = vec![message("m", 1)];
-    let promoted = one.execute(&promote("s", "t", 1, vec![], messages), &scope).await;
-    let reply = Reply::Promoted { version: 2, applied: 1, appended: 1 };
+    let completion = store.execute(operation, &scope).await;
+    let mut points = hook.points.into_inner().expect("nobody panicked");
+    points.retain(|point| !matches!(point, Point::Acquire | Point::Reply));
+    (completion, points)
+}
+
+const ONE_ROUND: [Point; 2] = [Point::Statement(1), Point::BeforeCommit];
+const TWO_ROUNDS: [Point; 4] =
+    [Point::Statement(1), Point::BeforeCommit, Point::Statement(2), Point::BeforeCommit];
+
+async fn a_promote_overtaken_twice_takes_the_session_first(server: Server) {
+    let (backend, mut one, two) = with_session(&server).await;
+    let operation = promote("s", "t", 1, vec![], vec![message("m", 1)]);
+    let stages = vec![stage("s", "t", "c", vec![]), stage("s", "t", "d", vec![])];
+    let (promoted, points) = overtaken(&mut one, &operation, two, stages).await;
+    let reply = Reply::Promoted { version: 2, applied: 2, appended: 1 };
     assert_eq!(promoted, Completion::Done(reply));
-    let reached = hook.points.into_inner().expect("nobody panicked");
-    let expected = [
-        Point::Acquire,
-        Point::Statement(1),
-        Point::BeforeCommit,
+    let under_the_lock = [
         Point::Begin,
-        Point::Statement(2),
         Point::Statement(3),
         Point::Statement(4),
+        Point::Statement(5),
         Point::BeforeCommit,
-        Point::Reply,
     ];
-    assert_eq!(reached, expected);
+    assert_eq!(points, [&TWO_ROUNDS[..], &under_the_lock].concat());
+    remove(&server, backend).await;
+}
+
+/// The staged calls of other steps are there after it, too.
+async fn a_promote_is_not_disturbed_by_a_stage_of_another_step(server: Server) {
+    for staged_before in [vec![], vec!["t"], vec!["u"], vec!["t", "u"]] {
+        let (backend, mut one, two) = with_session(&server).await;
+        for step in &staged_before {
+            done(&mut one, stage("s", step, "before", vec![set(step, 1)])).await;
+        }
+        let operation = promote("s", "t", 1, vec![], vec![]);
+        let late = vec![stage("s", "u", "late", vec![])];
+        let (promoted, points) = overtaken(&mut one, &operation, two, late).await;
+        let applied = u64::from(staged_before.contains(&"t"));
+        let reply = Reply::Promoted { version: 2, applied, appended: 0 };
+        assert_eq!(promoted, Completion::Done(reply));
+        assert_eq!(points, ONE_ROUND);
+        let after = snapshot(&mut one, "s").await;
+        assert_eq!(after.staged.len(), 1 + usize::from(staged_before.contains(&"u")));
+        assert!(after.staged.iter().all(|mark| mark.step == "u".into()), "{after:?}");
+        assert_eq!(after.state.len() as u64, applied);
+        remove(&server, backend).await;
+    }
+}
+
+/// A stage of another step that comes last does not hide one of the same step before.
+async fn a_promote_goes_round_for_a_stage_of_its_step_among_others(server: Server) {
+    for steps in [vec!["t"], vec!["t", "u"], vec!["u", "t"], vec!["u", "t", "u"], vec!["u", "u"]] {
+        let (backend, mut one, mut two) = with_session(&server).await;
+        let operation = promote("s", "t", 1, vec![], vec![]);
+        let late = async {
+            for (number, step) in steps.iter().enumerate() {
+                done(&mut two, stage("s", step, &format!("c{number}"), vec![])).await;
+            }
+        };
+        let promoted = meanwhile(&mut one, &operation, Point::Statement(1), late).await;
+        let applied = u64::from(steps.contains(&"t"));
+        let reply = Reply::Promoted { version: 2, applied, appended: 0 };
+        assert_eq!(promoted, Completion::Done(reply), "{steps:?}");
+        let after = snapshot(&mut one, "s").await;
+        assert_eq!(after.staged.len() as u64, steps.len() as u64 - applied);
+        assert!(after.staged.iter().all(|mark| mark.step == "u".into()), "{after:?}");
+        remove(&server, backend).await;
+    }
+}
+
+/// A promote's write waits for a stage that has not committed yet, and judges by what that
+/// one leaves, while the rest of the statement does not see it.
+async fn a_promote_that_waited_for_a_stage_leaves_nothing_of_its_step_behind(server: Server) {
+    for step in ["t", "u"] {
+        let (backend, mut one, two) = with_session(&server).await;
+        drop(two);
+        done(&mut one, stage("s", "t", "early", vec![set("early", 1)])).await;
+        let schema = backend.schema();
+        let mut other = server.raw().await;
+        // The statements of a stage.
+        let stage = format!(
+            "BEGIN; SET search_path = {schema};
+             UPDATE sessions SET stagings = stagings + 1, staged_step = '{step}';
+             INSERT INTO staged VALUES ('s', '{step}', 'late', 1, '[]')"
+        );
+        raw_on(&mut other, &stage).await;
+        let promoting = tokio::spawn(async move {
+            let promoted = done(&mut one, promote("s", "t", 1, vec![], vec![])).await;
+            (promoted, snapshot(&mut one, "s").await)
+        });
+        let waits = format!(
+            "SELECT count(*) FROM pg_stat_activity
+             WHERE application_name = '{schema}' AND wait_event_type = 'Lock'"
+        );
+        becomes(&mut server.raw().await, &waits, 1).await;
+        raw_on(&mut other, "COMMIT").await;
+        let (promoted, after) = promoting.await.expect("no panic");
+        let applied = if step == "t" { 2 } else { 1 };
+        assert_eq!(promoted, Reply::Promoted { version: 2, applied, appended: 0 });
+        assert_eq!(after.staged.len() as u64, 2 - applied);
+        remove(&server, backend).await;
+    }
+}
+
+/// It has not read what is staged.
+async fn an_append_is_not_disturbed_by_a_stage(server: Server) {
+    let (backend, mut one, two) = with_session(&server).await;
+    let late = vec![stage("s", "t", "c", vec![])];
+    let operation = append("s", vec![message("m", 1)]);
+    let (appended, points) = overtaken(&mut one, &operation, two, late).await;
+    assert_eq!(appended, Completion::Done(Reply::Appended { appended: 1, total: 1 }));
+    assert_eq!(points, ONE_ROUND);
     remove(&server, backend).await;
 }
 

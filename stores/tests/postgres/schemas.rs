@@ -102,7 +102,7 @@ async fn what_is_not_ours_is_refused_and_left_as_it_is(server: Server) {
     let foreign = "CREATE SCHEMA theirs; CREATE TABLE theirs.sessions AS SELECT 1 AS session";
     server.execute_raw(foreign).await;
     is_refused(&server, "theirs", "a schema without a comment").await;
-    for comment in ["", "ours", "stagefault.postgres/2", "stagefault.postgres/1 "] {
+    for comment in ["", "ours", "stagefault.postgres/1", "stagefault.postgres/2 "] {
         server.execute_raw(&format!("COMMENT ON SCHEMA theirs IS '{comment}'")).await;
         is_refused(&server, "theirs", comment).await;
     }
