@@ -34,6 +34,10 @@ use stagefault_stores::postgres::{
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
+/// As in the `stagefault` command.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const WRITERS: u64 = 8;
 /// Named in `interactive.sql` too.
 const SESSIONS: u64 = 16;
