@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use sqlx::sqlite::SqliteConnection;
-use stagefault_models::{Backend, Completion, Operation, Point, Scope, Store};
+#[cfg(feature = "flaws")]
+use stagefault_models::Completion;
+use stagefault_models::{Backend, Operation, Point, Scope, Store};
 #[cfg(feature = "flaws")]
 use stagefault_stores::flaws::Flaw;
 use stagefault_stores::flaws::Flaws;
