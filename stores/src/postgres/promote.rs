@@ -37,7 +37,7 @@ mod column {
     pub(super) const COUNT: usize = 6;
 }
 
-/// The guard of a promote; `head` is the session's row, if it held.
+/// The guard of a promote, by the session's row.
 ///
 /// It holds if nothing was written since that the promote has read. One stage may have been,
 /// if it was of another step: one at most, for the row knows no step but the latest's.
@@ -46,23 +46,28 @@ mod column {
 /// the database as of its beginning. Where the guard holds, these are the same to a promote:
 /// it touches the session's row, the step's staging and the messages, and whoever had changed
 /// any of that since the read would have moved the row first, and held it until the commit.
-const GUARD: &str = "
+const GUARD: &str = "revision = $2
+          AND (stagings = $9 OR (stagings = $9 + 1 AND staged_step <> $7))";
+
+const GUARD_FLAWS: [Planting; 2] = [
+    (Flaw::PromoteGuardedByVersion, GUARD, "version = $2 AND $9::bigint IS NOT NULL"),
+    (Flaw::PromoteChecksFirst, GUARD, "$2::bigint IS NOT NULL AND $9::bigint IS NOT NULL"),
+];
+
+/// The session's row, moved if the guard holds; all that is written besides hangs on it.
+fn head(flaws: Flaws) -> String {
+    let guard = planted::text(GUARD, flaws, &GUARD_FLAWS);
+    format!(
+        "
     WITH head AS (
         UPDATE sessions SET revision = revision + 1, version = version + 1,
                             status = coalesce($6, status), last_step = $7,
                             state = coalesce($8, state)
-        WHERE session = $1 AND revision = $2
-          AND (stagings = $9 OR (stagings = $9 + 1 AND staged_step <> $7)) RETURNING session
-    )";
-
-/// The condition of [`GUARD`] as a whole.
-const GUARDED: &str = "AND revision = $2
-          AND (stagings = $9 OR (stagings = $9 + 1 AND staged_step <> $7))";
-
-const GUARD_FLAWS: [Planting; 2] = [
-    (Flaw::PromoteGuardedByVersion, GUARDED, "AND version = $2 AND $9::bigint IS NOT NULL"),
-    (Flaw::PromoteChecksFirst, GUARDED, "AND $2::bigint IS NOT NULL AND $9::bigint IS NOT NULL"),
-];
+        WHERE session = $1 AND {} RETURNING session
+    )",
+        guard.as_str()
+    )
+}
 
 const CLEARED: &str = ", cleared AS (
         DELETE FROM staged USING head WHERE staged.session = head.session AND staged.step = $7
@@ -159,7 +164,7 @@ impl<'m> Plan<'m> {
     }
 
     fn write(self, request: &Promote, flaws: Flaws) -> Query {
-        let mut sql = planted::text(GUARD, flaws, &GUARD_FLAWS).as_str().to_owned();
+        let mut sql = head(flaws);
         let others = flaws.has(Flaw::OtherStagingCleared);
         if (self.applied > 0 || others) && !flaws.has(Flaw::StagingNotCleared) {
             sql += planted::text(CLEARED, flaws, &[CLEARED_FLAW]).as_str();
