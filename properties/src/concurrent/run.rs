@@ -64,7 +64,7 @@ pub(super) struct Run<'a, S, Q> {
     /// Whether writers run freely.
     pub free: bool,
     /// When each open operation was called, by its writer, where they do.
-    since: Option<Vec<Option<Instant>>>,
+    since: Vec<Option<Instant>>,
     clock: u64,
     /// How long an operation may take.
     pub deadline: Duration,
@@ -95,7 +95,7 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
             receipts: Vec::new(),
             turns: Vec::new(),
             free,
-            since: free.then(|| vec![None; stores.len()]),
+            since: vec![None; stores.len()],
             clock: 0,
             deadline,
             stores: stores.into_iter().map(Some).collect(),
@@ -132,8 +132,8 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         self.faults.push(fault);
         self.receipts.push(None);
         self.record_call(seat as u32, operation.clone());
-        if let Some(since) = &mut self.since {
-            since[seat] = Some(Instant::now());
+        if self.free {
+            self.since[seat] = Some(Instant::now());
         }
         let deadline = self.deadline;
         let execution = async move {
@@ -160,7 +160,7 @@ impl<'a, S: Store, Q: Source> Run<'a, S, Q> {
         let at = self.tick();
         let Recorded { writer, operation, .. } = &self.history.operations[index];
         let writer = *writer as usize;
-        let took = self.since.as_mut().and_then(|since| since[writer].take());
+        let took = self.since[writer].take();
         self.tallies.count(operation.kind(), completion.kind(), receipt, took);
         learn(&mut self.model, operation, &completion);
         self.in_doubt |= matches!(completion, Completion::Unknown(_)) && receipt.is_none();
