@@ -7,10 +7,11 @@
 //! in the lane, one episode begins when the other is over; so do the reads and the deletions
 //! at its end. Every turn has episodes of its own, for no lane names a session again.
 //!
-//! A write is guarded by the revision that its session had in the lane, and where operations
-//! overlap otherwise hardly any would meet it, and write. So of a write that was carried out in
-//! the lane the guard is sent with a condition that holds; one that was in vain is sent as it
-//! was. How many of the former do write, and how many statements fail, is counted.
+//! A write is guarded by the revision and the count of stages that its session had in the lane,
+//! and where operations overlap otherwise hardly any would meet them, and write. So of a write
+//! that was carried out in the lane the guard is sent with a condition that holds; one that was
+//! in vain is sent as it was. How many of the former do write, and how many statements fail, is
+//! counted.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
